@@ -1,0 +1,18 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^rx-tool-runner$/, replacement: source('./src/index.ts') },
+      { find: /^rx-tool-runner\/testing$/, replacement: source('./src/testing/index.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.spec.ts'],
+    exclude: ['test/browser/**', '**/node_modules/**'],
+    unstubEnvs: true,
+  },
+});
