@@ -1,0 +1,132 @@
+import { from, isObservable, map, Observable, of, tap, throwIfEmpty } from 'rxjs';
+import type { ToolUseBlock } from '../messages';
+import { isToolOutput, notAnOutput } from './output';
+import type { RunnableTool, ToolContext, ToolOutput } from './runnableTool';
+
+const noop = (): void => undefined;
+
+const hasMethod = <K extends PropertyKey>(value: unknown, key: K): value is Record<K, () => unknown> =>
+  ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+  typeof (value as Partial<Record<K, unknown>>)[key] === 'function';
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> => hasMethod(value, 'then');
+
+/**
+ * An async iterable as an Observable whose unsubscription calls the iterator's `return()` at once. RxJS's `from` asks
+ * for it only after the value being awaited has come, which for a tool that hangs is never.
+ */
+const fromAsyncIterable = (iterable: AsyncIterable<unknown>): Observable<unknown> =>
+  new Observable(subscriber => {
+    const iterator = iterable[Symbol.asyncIterator]();
+    let ended = false;
+    const pump = async (): Promise<void> => {
+      try {
+        while (!subscriber.closed) {
+          const result = await iterator.next();
+          // What arrives after the cancellation is of no interest to anyone.
+          if (subscriber.closed) return;
+          if (result.done === true) {
+            ended = true;
+            subscriber.complete();
+          } else {
+            subscriber.next(result.value);
+          }
+        }
+      } catch (error) {
+        // Not to be returned to: an iterator that throws has ended.
+        ended = true;
+        subscriber.error(error);
+      }
+    };
+    void pump();
+    return () => {
+      if (ended) return;
+      // Nobody is left to hear how the cleanup went; a rejection must not become an unhandled one.
+      const cleanup = async (): Promise<void> => {
+        await iterator.return?.();
+      };
+      cleanup().catch(noop);
+    };
+  });
+
+const outputs = (toolName: string, returned: unknown): Observable<unknown> => {
+  if (isToolOutput(returned)) return of(returned);
+  // Observables first: one that has been made async-iterable too keeps its own, synchronous, cancellation.
+  if (
+    isObservable(returned) ||
+    hasMethod(returned, Symbol.observable ?? '@@observable') ||
+    isThenable(returned)
+  )
+    return from(returned as Observable<unknown> | PromiseLike<unknown>);
+  if (hasMethod(returned, Symbol.asyncIterator)) return fromAsyncIterable(returned as AsyncIterable<unknown>);
+  throw notAnOutput(toolName, returned);
+};
+
+/**
+ * Runs one call of a tool, with the input that its `decode` gave.
+ *
+ * Emits each output as it comes: all but the last are progress, the last is the result. Cold, and synchronous for a
+ * synchronous tool. Errors with whatever the tool threw, and with a `TypeError` naming the tool when it gives something
+ * that is no output, or ends without one. Unsubscribing cancels: the signal is aborted, the tool's Observable is
+ * unsubscribed, `return()` of its async iterator is called.
+ *
+ * ```
+ * run:      --a--b-----c|     outputs of the tool
+ * runTool:  --a--b-----c|     a and b are progress, c is the result
+ * ```
+ *
+ * @example
+ * ```ts
+ * runTool(getWeather, { location: 'Paris' }, call).subscribe(output => console.log(output));
+ * ```
+ */
+export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock): Observable<ToolOutput> =>
+  // Not a `defer`: it would subscribe to what a tool returned that was cancelled while its `run` was on the stack.
+  new Observable(subscriber => {
+    let controller: AbortController | undefined;
+    let ended = false;
+    const end = (): void => {
+      ended = true;
+    };
+    // The first teardown that is added runs first: what cleans up within the tool sees the signal aborted already.
+    subscriber.add(() => {
+      if (!ended) controller?.abort();
+    });
+    const context: ToolContext = {
+      call,
+      // Most tools never look at it.
+      get signal() {
+        if (controller === undefined) {
+          controller = new AbortController();
+          if (subscriber.closed && !ended) controller.abort();
+        }
+        return controller.signal;
+      },
+    };
+    let returned: unknown;
+    let values: Observable<unknown>;
+    try {
+      // The one cast of the package's tools: the input is what this tool's own decoder gave.
+      returned = (tool as RunnableTool<unknown>).run(input, context);
+      values = outputs(tool.name, returned);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    if (subscriber.closed) {
+      // Cancelled by something that `run` did: nothing is started, and a promise is left alone without leaving its
+      // rejection unhandled.
+      if (isThenable(returned)) returned.then(noop, noop);
+      return;
+    }
+    values
+      .pipe(
+        tap({ complete: end, error: end }),
+        map(value => {
+          if (isToolOutput(value)) return value;
+          throw notAnOutput(tool.name, value);
+        }),
+        throwIfEmpty(() => new TypeError(`Tool '${tool.name}' ended without a result`)),
+      )
+      .subscribe(subscriber);
+  });
