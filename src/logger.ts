@@ -20,6 +20,9 @@ export const levelled = (logger: Logger, level: LogLevel): Logger => {
   return { error: method('error'), warn: method('warn'), info: method('info'), debug: method('debug') };
 };
 
+/** Whether a logger made by {@link levelled} writes lines of this level: to be asked before making a line that costs. */
+export const writes = (logger: Logger, name: keyof Logger): boolean => logger[name] !== silent;
+
 /** An environment variable, trimmed; undefined where it is unset, empty, or there is no environment (a browser). */
 export const environment = (name: string): string | undefined => {
   if (typeof process === 'undefined') return undefined;

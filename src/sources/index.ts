@@ -1,0 +1,35 @@
+export {
+  APIConnectionError,
+  APIConnectionTimeoutError,
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  ClientClosedRequestError,
+  ConflictError,
+  ContentTooLargeError,
+  GatewayTimeoutError,
+  InternalServerError,
+  MalformedResponseError,
+  NotFoundError,
+  NotImplementedError,
+  OverloadedError,
+  PaymentRequiredError,
+  PermissionDeniedError,
+  RateLimitError,
+  RequestTimeoutError,
+  ServiceUnavailableError,
+  TruncatedStreamError,
+  UnprocessableEntityError,
+  type APIErrorFields,
+  type ResponseHeaders,
+} from './errors';
+export type { ApiKey } from './credentials';
+export type { HeaderOptions } from './headers';
+export type { MessageSource } from './messageSource';
+export {
+  messagesApi,
+  type Fetch,
+  type FetchInit,
+  type FetchResponse,
+  type MessagesApiOptions,
+} from './messagesApi';

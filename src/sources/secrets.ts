@@ -1,0 +1,53 @@
+/** Headers whose values may be read by anybody; every other value is masked, whatever its name. */
+const harmless =
+  /^(accept|content-|user-agent$|anthropic-(version|beta|dangerous|ratelimit|organization)|request-id$|retry-after|x-should-retry$|date$|server$|transfer-encoding$)/i;
+
+const mask = '***';
+
+/** Headers for a log line. */
+export const maskedHeaders = (
+  headers: Iterable<readonly [name: string, value: string]>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(Array.from(headers, ([name, value]) => [name, harmless.test(name) ? value : mask]));
+
+const secretField = /(^|[-_])(token|key|secret|password|authorization)$|(Token|Key|Secret|Password)$/;
+
+/** A replacer for `JSON.stringify`: masks strings in fields that are named like secrets, `authorization_token` say. */
+export const maskFields = (key: string, value: unknown): unknown =>
+  typeof value === 'string' && secretField.test(key) ? mask : value;
+
+/** Takes secrets out of a text. */
+export type Scrub = (text: string) => string;
+
+/** A {@link Scrub} of these secrets, wherever in a text they occur. */
+export const scrubber = (secrets: readonly (string | undefined)[]): Scrub => {
+  // Short ones would tear holes into unrelated words and are none that could be kept secret.
+  const known = secrets.filter((secret): secret is string => secret !== undefined && secret.length >= 8);
+  return text => known.reduce((rest, secret) => rest.split(secret).join(mask), text);
+};
+
+const textOf = (value: unknown, key: string): string | undefined => {
+  const found: unknown = (value as Readonly<Record<string, unknown>>)[key];
+  return typeof found === 'string' ? found : undefined;
+};
+
+/**
+ * What is worth keeping of something that a fetch has thrown: name, message, code and the same of its cause. Not the
+ * thing itself: adapters of other HTTP clients hang the request on it, headers included.
+ */
+export const scrubbedError = (thrown: unknown, scrub: Scrub, depth = 3): Error => {
+  if (typeof thrown !== 'object' || thrown === null) return new Error(scrub(String(thrown)));
+  const cause: unknown = (thrown as { cause?: unknown }).cause;
+  const error = new Error(
+    scrub(textOf(thrown, 'message') ?? ''),
+    depth > 0 && typeof cause === 'object' && cause !== null
+      ? { cause: scrubbedError(cause, scrub, depth - 1) }
+      : undefined,
+  );
+  const stack = textOf(thrown, 'stack');
+  const fields = { name: textOf(thrown, 'name'), stack: stack && scrub(stack), code: textOf(thrown, 'code') };
+  for (const [key, value] of Object.entries(fields)) {
+    if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true });
+  }
+  return error;
+};
