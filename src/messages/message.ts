@@ -1,0 +1,314 @@
+import * as t from 'io-ts';
+import { ContentBlock, RefusalCategory } from './blocks';
+import { define, known, orNull, struct, variants } from './codec';
+
+/**
+ * Why the model stopped. The type lists the reasons known to this version; later ones may arrive at run time, and end
+ * a run like `end_turn` does.
+ */
+export type StopReason =
+  | 'end_turn'
+  | 'max_tokens'
+  | 'stop_sequence'
+  | 'tool_use'
+  | 'pause_turn'
+  | 'compaction'
+  | 'refusal'
+  | 'model_context_window_exceeded';
+export const StopReason: t.Type<StopReason> = /*#__PURE__*/ define(() =>
+  known(
+    'end_turn',
+    'max_tokens',
+    'stop_sequence',
+    'tool_use',
+    'pause_turn',
+    'compaction',
+    'refusal',
+    'model_context_window_exceeded',
+  ),
+);
+
+/** What there is to know about a refusal. */
+export interface RefusalStopDetails extends t.TypeOf<typeof RefusalStopDetails> {}
+export const RefusalStopDetails = /*#__PURE__*/ define(() =>
+  struct(
+    'RefusalStopDetails',
+    { type: t.literal('refusal') },
+    {
+      category: RefusalCategory,
+      explanation: t.string,
+      recommended_model: t.string,
+      fallback_credit_token: t.string,
+      fallback_has_prefill_claim: t.boolean,
+    },
+  ),
+);
+
+/** Details beside the stop reason; kinds other than a refusal may arrive at run time. */
+export type StopDetails = RefusalStopDetails;
+export const StopDetails: t.Type<StopDetails> = /*#__PURE__*/ define(() =>
+  variants('StopDetails', 'type', { refusal: RefusalStopDetails }),
+);
+
+/** Tokens written to the prompt cache, by how long they are kept. */
+export interface CacheCreation extends t.TypeOf<typeof CacheCreation> {}
+export const CacheCreation = /*#__PURE__*/ define(() =>
+  struct('CacheCreation', { ephemeral_5m_input_tokens: t.number, ephemeral_1h_input_tokens: t.number }),
+);
+
+/** Requests that server tools made. */
+export interface ServerToolUsage extends t.TypeOf<typeof ServerToolUsage> {}
+export const ServerToolUsage = /*#__PURE__*/ define(() =>
+  struct('ServerToolUsage', { web_search_requests: t.number, web_fetch_requests: t.number }),
+);
+
+/** What the output tokens were spent on. */
+export interface OutputTokensDetails extends t.TypeOf<typeof OutputTokensDetails> {}
+export const OutputTokensDetails = /*#__PURE__*/ define(() =>
+  struct('OutputTokensDetails', { thinking_tokens: t.number }),
+);
+
+/** A fallback credit was used. */
+export interface FallbackCreditRedeemed extends t.TypeOf<typeof FallbackCreditRedeemed> {}
+export const FallbackCreditRedeemed = /*#__PURE__*/ define(() =>
+  struct('FallbackCreditRedeemed', { type: t.literal('redeemed') }),
+);
+
+/** A fallback credit was not used, and why. */
+export interface FallbackCreditNotApplied extends t.TypeOf<typeof FallbackCreditNotApplied> {}
+export const FallbackCreditNotApplied = /*#__PURE__*/ define(() =>
+  struct(
+    'FallbackCreditNotApplied',
+    {
+      type: t.literal('not_applied'),
+      reason: known(
+        'body_mismatch',
+        'continuation_excluded',
+        'continuation_only',
+        'expired',
+        'invalid_target_model',
+        'not_enabled',
+        'reprice_unavailable',
+        'temporarily_unavailable',
+        'variant_fields_present',
+        'wrong_organization',
+        'wrong_platform',
+        'wrong_workspace',
+      ),
+    },
+    {},
+    { remove_to_redeem: orNull(t.array(t.string)) },
+  ),
+);
+
+/** What became of the fallback credit that the request carried. */
+export interface FallbackCreditUsage extends t.TypeOf<typeof FallbackCreditUsage> {}
+export const FallbackCreditUsage = /*#__PURE__*/ define(() =>
+  struct('FallbackCreditUsage', {
+    status: variants('FallbackCreditStatus', 'type', {
+      redeemed: FallbackCreditRedeemed,
+      not_applied: FallbackCreditNotApplied,
+    }),
+  }),
+);
+
+const tokens = /*#__PURE__*/ define(() => ({
+  input_tokens: t.number,
+  output_tokens: t.number,
+  cache_creation_input_tokens: t.number,
+  cache_read_input_tokens: t.number,
+}));
+
+/** Tokens of one sampling of the request's model. */
+export interface MessageIterationUsage extends t.TypeOf<typeof MessageIterationUsage> {}
+export const MessageIterationUsage = /*#__PURE__*/ define(() =>
+  struct(
+    'MessageIterationUsage',
+    { type: t.literal('message'), ...tokens },
+    { cache_creation: CacheCreation, model: t.string },
+  ),
+);
+
+/** Tokens of one compaction. */
+export interface CompactionIterationUsage extends t.TypeOf<typeof CompactionIterationUsage> {}
+export const CompactionIterationUsage = /*#__PURE__*/ define(() =>
+  struct(
+    'CompactionIterationUsage',
+    { type: t.literal('compaction'), ...tokens },
+    { cache_creation: CacheCreation },
+  ),
+);
+
+/** Tokens of one piece of advice. */
+export interface AdvisorMessageIterationUsage extends t.TypeOf<typeof AdvisorMessageIterationUsage> {}
+export const AdvisorMessageIterationUsage = /*#__PURE__*/ define(() =>
+  struct(
+    'AdvisorMessageIterationUsage',
+    { type: t.literal('advisor_message'), model: t.string, ...tokens },
+    { cache_creation: CacheCreation },
+  ),
+);
+
+/** Tokens of one sampling of a model that was fallen back to. */
+export interface FallbackMessageIterationUsage extends t.TypeOf<typeof FallbackMessageIterationUsage> {}
+export const FallbackMessageIterationUsage = /*#__PURE__*/ define(() =>
+  struct(
+    'FallbackMessageIterationUsage',
+    { type: t.literal('fallback_message'), model: t.string, ...tokens },
+    { cache_creation: CacheCreation },
+  ),
+);
+
+/** Tokens of one step within a request. */
+export type IterationUsage =
+  | MessageIterationUsage
+  | CompactionIterationUsage
+  | AdvisorMessageIterationUsage
+  | FallbackMessageIterationUsage;
+export const IterationUsage: t.Type<IterationUsage> = /*#__PURE__*/ define(() =>
+  variants('IterationUsage', 'type', {
+    message: MessageIterationUsage,
+    compaction: CompactionIterationUsage,
+    advisor_message: AdvisorMessageIterationUsage,
+    fallback_message: FallbackMessageIterationUsage,
+  }),
+);
+
+/** Tokens of one request, and how it was served. `input_tokens` is without those of the prompt cache. */
+export interface Usage extends t.TypeOf<typeof Usage> {}
+export const Usage = /*#__PURE__*/ define(() =>
+  struct(
+    'Usage',
+    { input_tokens: t.number, output_tokens: t.number },
+    {
+      cache_creation: CacheCreation,
+      cache_creation_input_tokens: t.number,
+      cache_read_input_tokens: t.number,
+      fallback_credit: FallbackCreditUsage,
+      inference_geo: t.string,
+      iterations: t.array(IterationUsage),
+      output_tokens_details: OutputTokensDetails,
+      server_tool_use: ServerToolUsage,
+      service_tier: known('standard', 'priority', 'batch'),
+      speed: known('standard', 'fast'),
+    },
+  ),
+);
+
+/** The container that the server's tools ran in; `expires_at` is an ISO 8601 time. */
+export interface Container extends t.TypeOf<typeof Container> {}
+export const Container = /*#__PURE__*/ define(() =>
+  struct(
+    'Container',
+    { id: t.string, expires_at: t.string },
+    {
+      skills: t.array(
+        struct('ContainerSkill', {
+          type: known('anthropic', 'custom'),
+          skill_id: t.string,
+          version: t.string,
+        }),
+      ),
+    },
+  ),
+);
+
+/** Tool uses that the API took out of the context. */
+export interface ClearToolUsesEditResponse extends t.TypeOf<typeof ClearToolUsesEditResponse> {}
+export const ClearToolUsesEditResponse = /*#__PURE__*/ define(() =>
+  struct('ClearToolUsesEditResponse', {
+    type: t.literal('clear_tool_uses_20250919'),
+    cleared_input_tokens: t.number,
+    cleared_tool_uses: t.number,
+  }),
+);
+
+/** Thinking that the API took out of the context. */
+export interface ClearThinkingEditResponse extends t.TypeOf<typeof ClearThinkingEditResponse> {}
+export const ClearThinkingEditResponse = /*#__PURE__*/ define(() =>
+  struct('ClearThinkingEditResponse', {
+    type: t.literal('clear_thinking_20251015'),
+    cleared_input_tokens: t.number,
+    cleared_thinking_turns: t.number,
+  }),
+);
+
+/** The edits that the API made to the context. */
+export interface ContextManagementResponse extends t.TypeOf<typeof ContextManagementResponse> {}
+export const ContextManagementResponse = /*#__PURE__*/ define(() =>
+  struct('ContextManagementResponse', {
+    applied_edits: t.array(
+      variants('AppliedEdit', 'type', {
+        clear_tool_uses_20250919: ClearToolUsesEditResponse,
+        clear_thinking_20251015: ClearThinkingEditResponse,
+      }),
+    ),
+  }),
+);
+
+/** Why the prompt cache was missed. */
+export type CacheMissReason = t.TypeOf<typeof CacheMissReason>;
+export const CacheMissReason = /*#__PURE__*/ define(() => {
+  const changed = <const S extends string>(type: S) =>
+    struct(type, { type: t.literal(type), cache_missed_input_tokens: t.number });
+  return variants('CacheMissReason', 'type', {
+    model_changed: changed('model_changed'),
+    system_changed: changed('system_changed'),
+    tools_changed: changed('tools_changed'),
+    messages_changed: changed('messages_changed'),
+    previous_message_not_found: struct('previous_message_not_found', {
+      type: t.literal('previous_message_not_found'),
+    }),
+    unavailable: struct('unavailable', { type: t.literal('unavailable') }),
+  });
+});
+
+/** What the API found out about the request, where it was asked to. */
+export interface Diagnostics extends t.TypeOf<typeof Diagnostics> {}
+export const Diagnostics = /*#__PURE__*/ define(() =>
+  struct('Diagnostics', {}, { cache_miss_reason: CacheMissReason }),
+);
+
+/** Something of the request that the API changed or let pass; `path` says where. */
+export interface InputTransformation extends t.TypeOf<typeof InputTransformation> {}
+export const InputTransformation = /*#__PURE__*/ define(() =>
+  struct('InputTransformation', {
+    type: known('thinking_dropped', 'thinking_mismatch_allowed'),
+    path: t.string,
+    reason: known(
+      'model_binding_mismatch',
+      'prefix_binding_mismatch',
+      'organization_binding_mismatch',
+      'end_user_binding_mismatch',
+    ),
+  }),
+);
+
+/**
+ * A reply of the model (API docs: Messages).
+ *
+ * Fields typed `| null` may also be absent where their feature is not in use: test them with `== null` or `?.`.
+ */
+export interface Message extends t.TypeOf<typeof Message> {}
+export const Message = /*#__PURE__*/ define(() =>
+  struct(
+    'Message',
+    {
+      id: t.string,
+      type: t.literal('message'),
+      role: t.literal('assistant'),
+      model: t.string,
+      content: t.array(ContentBlock),
+      usage: Usage,
+    },
+    {
+      stop_reason: StopReason,
+      stop_sequence: t.string,
+      stop_details: StopDetails,
+      container: Container,
+      context_management: ContextManagementResponse,
+      diagnostics: Diagnostics,
+    },
+    { input_transformations: orNull(t.array(InputTransformation)) },
+  ),
+);

@@ -1,0 +1,678 @@
+import * as t from 'io-ts';
+import {
+  AdvisorToolResultError,
+  BashCodeExecutionResultBlock,
+  BashCodeExecutionToolResultError,
+  CodeExecutionResultBlock,
+  CodeExecutionToolResultError,
+  EncryptedCodeExecutionResultBlock,
+  FallbackModel,
+  RedactedThinkingBlock,
+  ServerToolName,
+  TextEditorCodeExecutionCreateResultBlock,
+  ThinkingBlock,
+  WebFetchToolResultError,
+  WebSearchToolResultError,
+} from './blocks';
+import { TextCitationParam } from './citations';
+import { define, json, known, orNull, struct, variants } from './codec';
+import { Base64PdfSource, PlainTextSource, ToolCaller, cacheable } from './shared';
+import { AddedTool, McpToolParam, ToolChangeReference } from './tools';
+
+/** Text. */
+export interface TextBlockParam extends t.TypeOf<typeof TextBlockParam> {}
+export const TextBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'TextBlockParam',
+    { type: t.literal('text'), text: t.string },
+    {},
+    { ...cacheable, citations: orNull(t.array(TextCitationParam)) },
+  ),
+);
+
+/** An image as base64 data. */
+export interface Base64ImageSource extends t.TypeOf<typeof Base64ImageSource> {}
+export const Base64ImageSource = /*#__PURE__*/ define(() =>
+  struct('Base64ImageSource', {
+    type: t.literal('base64'),
+    media_type: known('image/jpeg', 'image/png', 'image/gif', 'image/webp'),
+    data: t.string,
+  }),
+);
+
+/** An image or a PDF, by its address. */
+export interface UrlSource extends t.TypeOf<typeof UrlSource> {}
+export const UrlSource = /*#__PURE__*/ define(() =>
+  struct('UrlSource', { type: t.literal('url'), url: t.string }),
+);
+
+/** A file that was uploaded to the Files API. */
+export interface FileSource extends t.TypeOf<typeof FileSource> {}
+export const FileSource = /*#__PURE__*/ define(() =>
+  struct('FileSource', { type: t.literal('file'), file_id: t.string }),
+);
+
+/** An image (API docs: Vision). */
+export interface ImageBlockParam extends t.TypeOf<typeof ImageBlockParam> {}
+export const ImageBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ImageBlockParam',
+    {
+      type: t.literal('image'),
+      source: variants('ImageSource', 'type', {
+        base64: Base64ImageSource,
+        url: UrlSource,
+        file: FileSource,
+      }),
+    },
+    {},
+    {
+      ...cacheable,
+      transformations: orNull(
+        struct('ImageTransformations', {}, {}, { oversized_image: known('downsize', 'error') }),
+      ),
+    },
+  ),
+);
+
+/** A document given as blocks, which citations then name. */
+export interface ContentBlockSource extends t.TypeOf<typeof ContentBlockSource> {}
+export const ContentBlockSource = /*#__PURE__*/ define(() =>
+  struct('ContentBlockSource', {
+    type: t.literal('content'),
+    content: t.union([
+      t.string,
+      t.array(
+        variants('ContentBlockSourceContent', 'type', { text: TextBlockParam, image: ImageBlockParam }),
+      ),
+    ]),
+  }),
+);
+
+/** Whether the model cites this. */
+export interface CitationsConfigParam extends t.TypeOf<typeof CitationsConfigParam> {}
+export const CitationsConfigParam = /*#__PURE__*/ define(() =>
+  struct('CitationsConfigParam', {}, {}, { enabled: t.boolean }),
+);
+
+/** A document: a PDF, plain text, or blocks. */
+export interface DocumentBlockParam extends t.TypeOf<typeof DocumentBlockParam> {}
+export const DocumentBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'DocumentBlockParam',
+    {
+      type: t.literal('document'),
+      source: variants('DocumentSourceParam', 'type', {
+        base64: Base64PdfSource,
+        text: PlainTextSource,
+        content: ContentBlockSource,
+        url: UrlSource,
+        file: FileSource,
+      }),
+    },
+    {},
+    {
+      ...cacheable,
+      citations: orNull(CitationsConfigParam),
+      context: orNull(t.string),
+      title: orNull(t.string),
+    },
+  ),
+);
+
+/** Something that a search of one's own found, to be cited (API docs: Search results). */
+export interface SearchResultBlockParam extends t.TypeOf<typeof SearchResultBlockParam> {}
+export const SearchResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'SearchResultBlockParam',
+    { type: t.literal('search_result'), source: t.string, title: t.string, content: t.array(TextBlockParam) },
+    {},
+    { ...cacheable, citations: CitationsConfigParam },
+  ),
+);
+
+/** A tool, by its name: what a tool search of one's own found. */
+export interface ToolReferenceBlockParam extends t.TypeOf<typeof ToolReferenceBlockParam> {}
+export const ToolReferenceBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ToolReferenceBlockParam',
+    { type: t.literal('tool_reference'), tool_name: t.string },
+    {},
+    cacheable,
+  ),
+);
+
+/** An open tab of the browser that the browser toolset drives. */
+export interface BrowserTab extends t.TypeOf<typeof BrowserTab> {}
+export const BrowserTab = /*#__PURE__*/ define(() =>
+  struct('BrowserTab', { tab_id: t.string, title: t.string, url: t.string }, {}, { active: t.boolean }),
+);
+
+/** Something that happened in the browser since the last state; sizes in bytes. */
+export type BrowserStateChange = t.TypeOf<typeof BrowserStateChange>;
+export const BrowserStateChange = /*#__PURE__*/ define(() => {
+  const download = { download_id: t.string, url: t.string };
+  return variants('BrowserStateChange', 'type', {
+    tab_opened: struct('tab_opened', { type: t.literal('tab_opened'), tab_id: t.string }),
+    download_started: struct('download_started', { type: t.literal('download_started'), ...download }),
+    download_completed: struct(
+      'download_completed',
+      { type: t.literal('download_completed'), ...download },
+      {},
+      { path: orNull(t.string), size_bytes: orNull(t.number) },
+    ),
+    download_failed: struct(
+      'download_failed',
+      { type: t.literal('download_failed'), ...download },
+      {},
+      { error: orNull(t.string) },
+    ),
+  });
+});
+
+/** The state of the browser that the browser toolset drives. */
+export interface BrowserStateBlockParam extends t.TypeOf<typeof BrowserStateBlockParam> {}
+export const BrowserStateBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'BrowserStateBlockParam',
+    { type: t.literal('browser_state'), tabs: t.array(BrowserTab) },
+    {},
+    { ...cacheable, state_changes: orNull(t.array(BrowserStateChange)) },
+  ),
+);
+
+/** A block of a tool's result. */
+export type ToolResultContentBlockParam =
+  | TextBlockParam
+  | ImageBlockParam
+  | DocumentBlockParam
+  | SearchResultBlockParam
+  | ToolReferenceBlockParam
+  | BrowserStateBlockParam;
+export const ToolResultContentBlockParam: t.Type<ToolResultContentBlockParam> = /*#__PURE__*/ define(() =>
+  variants('ToolResultContentBlockParam', 'type', {
+    text: TextBlockParam,
+    image: ImageBlockParam,
+    document: DocumentBlockParam,
+    search_result: SearchResultBlockParam,
+    tool_reference: ToolReferenceBlockParam,
+    browser_state: BrowserStateBlockParam,
+  }),
+);
+
+/** What a tool may return: text, which the API takes as one text block, or blocks. */
+export type ToolResultContent = string | ToolResultContentBlockParam[];
+export const ToolResultContent: t.Type<ToolResultContent> = /*#__PURE__*/ define(() =>
+  t.union([t.string, t.array(ToolResultContentBlockParam)], 'ToolResultContent'),
+);
+
+/** The answer to the call `tool_use_id`. */
+export interface ToolResultBlockParam extends t.TypeOf<typeof ToolResultBlockParam> {}
+export const ToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ToolResultBlockParam',
+    { type: t.literal('tool_result'), tool_use_id: t.string },
+    {},
+    {
+      ...cacheable,
+      content: ToolResultContent,
+      is_error: t.boolean,
+      toolset_name: orNull(t.string),
+    },
+  ),
+);
+
+/** A {@link ToolUseBlock} sent back. */
+export interface ToolUseBlockParam extends t.TypeOf<typeof ToolUseBlockParam> {}
+export const ToolUseBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ToolUseBlockParam',
+    { type: t.literal('tool_use'), id: t.string, name: t.string, input: json },
+    {},
+    { ...cacheable, caller: ToolCaller, toolset_name: orNull(t.string) },
+  ),
+);
+
+/** A {@link ServerToolUseBlock} sent back. */
+export interface ServerToolUseBlockParam extends t.TypeOf<typeof ServerToolUseBlockParam> {}
+export const ServerToolUseBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ServerToolUseBlockParam',
+    { type: t.literal('server_tool_use'), id: t.string, name: ServerToolName, input: json },
+    {},
+    { ...cacheable, caller: ToolCaller },
+  ),
+);
+
+/** A {@link WebSearchResultBlock} sent back. */
+export interface WebSearchResultBlockParam extends t.TypeOf<typeof WebSearchResultBlockParam> {}
+export const WebSearchResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'WebSearchResultBlockParam',
+    { type: t.literal('web_search_result'), url: t.string, title: t.string, encrypted_content: t.string },
+    {},
+    { page_age: orNull(t.string) },
+  ),
+);
+
+/** A {@link WebSearchToolResultBlock} sent back. */
+export interface WebSearchToolResultBlockParam extends t.TypeOf<typeof WebSearchToolResultBlockParam> {}
+export const WebSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'WebSearchToolResultBlockParam',
+    {
+      type: t.literal('web_search_tool_result'),
+      tool_use_id: t.string,
+      content: t.union([t.array(WebSearchResultBlockParam), WebSearchToolResultError]),
+    },
+    {},
+    { ...cacheable, caller: ToolCaller },
+  ),
+);
+
+/** A {@link WebFetchResultBlock} sent back. */
+export interface WebFetchResultBlockParam extends t.TypeOf<typeof WebFetchResultBlockParam> {}
+export const WebFetchResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'WebFetchResultBlockParam',
+    { type: t.literal('web_fetch_result'), url: t.string, content: DocumentBlockParam },
+    {},
+    { retrieved_at: orNull(t.string) },
+  ),
+);
+
+/** A {@link WebFetchToolResultBlock} sent back. */
+export interface WebFetchToolResultBlockParam extends t.TypeOf<typeof WebFetchToolResultBlockParam> {}
+export const WebFetchToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'WebFetchToolResultBlockParam',
+    {
+      type: t.literal('web_fetch_tool_result'),
+      tool_use_id: t.string,
+      content: variants('WebFetchToolResultContentParam', 'type', {
+        web_fetch_result: WebFetchResultBlockParam,
+        web_fetch_tool_result_error: WebFetchToolResultError,
+      }),
+    },
+    {},
+    { ...cacheable, caller: ToolCaller },
+  ),
+);
+
+/** An {@link AdvisorToolResultBlock} sent back. */
+export interface AdvisorToolResultBlockParam extends t.TypeOf<typeof AdvisorToolResultBlockParam> {}
+export const AdvisorToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'AdvisorToolResultBlockParam',
+    {
+      type: t.literal('advisor_tool_result'),
+      tool_use_id: t.string,
+      content: variants('AdvisorToolResultContentParam', 'type', {
+        advisor_result: struct(
+          'advisor_result',
+          { type: t.literal('advisor_result'), text: t.string },
+          {},
+          { stop_reason: orNull(t.string) },
+        ),
+        advisor_redacted_result: struct(
+          'advisor_redacted_result',
+          { type: t.literal('advisor_redacted_result'), encrypted_content: t.string },
+          {},
+          { stop_reason: orNull(t.string) },
+        ),
+        advisor_tool_result_error: AdvisorToolResultError,
+      }),
+    },
+    {},
+    cacheable,
+  ),
+);
+
+/** A {@link CodeExecutionToolResultBlock} sent back. */
+export interface CodeExecutionToolResultBlockParam extends t.TypeOf<
+  typeof CodeExecutionToolResultBlockParam
+> {}
+export const CodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'CodeExecutionToolResultBlockParam',
+    {
+      type: t.literal('code_execution_tool_result'),
+      tool_use_id: t.string,
+      content: variants('CodeExecutionToolResultContent', 'type', {
+        code_execution_result: CodeExecutionResultBlock,
+        encrypted_code_execution_result: EncryptedCodeExecutionResultBlock,
+        code_execution_tool_result_error: CodeExecutionToolResultError,
+      }),
+    },
+    {},
+    cacheable,
+  ),
+);
+
+/** A {@link BashCodeExecutionToolResultBlock} sent back. */
+export interface BashCodeExecutionToolResultBlockParam extends t.TypeOf<
+  typeof BashCodeExecutionToolResultBlockParam
+> {}
+export const BashCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'BashCodeExecutionToolResultBlockParam',
+    {
+      type: t.literal('bash_code_execution_tool_result'),
+      tool_use_id: t.string,
+      content: variants('BashCodeExecutionToolResultContent', 'type', {
+        bash_code_execution_result: BashCodeExecutionResultBlock,
+        bash_code_execution_tool_result_error: BashCodeExecutionToolResultError,
+      }),
+    },
+    {},
+    cacheable,
+  ),
+);
+
+/** A {@link TextEditorCodeExecutionToolResultBlock} sent back. */
+export interface TextEditorCodeExecutionToolResultBlockParam extends t.TypeOf<
+  typeof TextEditorCodeExecutionToolResultBlockParam
+> {}
+export const TextEditorCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'TextEditorCodeExecutionToolResultBlockParam',
+    {
+      type: t.literal('text_editor_code_execution_tool_result'),
+      tool_use_id: t.string,
+      content: variants('TextEditorCodeExecutionToolResultContentParam', 'type', {
+        text_editor_code_execution_view_result: struct(
+          'text_editor_code_execution_view_result',
+          {
+            type: t.literal('text_editor_code_execution_view_result'),
+            content: t.string,
+            file_type: known('text', 'image', 'pdf'),
+          },
+          {},
+          { num_lines: orNull(t.number), start_line: orNull(t.number), total_lines: orNull(t.number) },
+        ),
+        text_editor_code_execution_create_result: TextEditorCodeExecutionCreateResultBlock,
+        text_editor_code_execution_str_replace_result: struct(
+          'text_editor_code_execution_str_replace_result',
+          { type: t.literal('text_editor_code_execution_str_replace_result') },
+          {},
+          {
+            lines: orNull(t.array(t.string)),
+            new_lines: orNull(t.number),
+            new_start: orNull(t.number),
+            old_lines: orNull(t.number),
+            old_start: orNull(t.number),
+          },
+        ),
+        text_editor_code_execution_tool_result_error: struct(
+          'text_editor_code_execution_tool_result_error',
+          {
+            type: t.literal('text_editor_code_execution_tool_result_error'),
+            error_code: known(
+              'invalid_tool_input',
+              'unavailable',
+              'too_many_requests',
+              'execution_time_exceeded',
+              'file_not_found',
+            ),
+          },
+          {},
+          { error_message: orNull(t.string) },
+        ),
+      }),
+    },
+    {},
+    cacheable,
+  ),
+);
+
+/** A {@link ToolSearchToolResultBlock} sent back. */
+export interface ToolSearchToolResultBlockParam extends t.TypeOf<typeof ToolSearchToolResultBlockParam> {}
+export const ToolSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ToolSearchToolResultBlockParam',
+    {
+      type: t.literal('tool_search_tool_result'),
+      tool_use_id: t.string,
+      content: variants('ToolSearchToolResultContentParam', 'type', {
+        tool_search_tool_search_result: struct('tool_search_tool_search_result', {
+          type: t.literal('tool_search_tool_search_result'),
+          tool_references: t.array(ToolReferenceBlockParam),
+        }),
+        tool_search_tool_result_error: struct(
+          'tool_search_tool_result_error',
+          {
+            type: t.literal('tool_search_tool_result_error'),
+            error_code: known(
+              'invalid_tool_input',
+              'unavailable',
+              'too_many_requests',
+              'execution_time_exceeded',
+            ),
+          },
+          {},
+          { error_message: orNull(t.string) },
+        ),
+      }),
+    },
+    {},
+    cacheable,
+  ),
+);
+
+/** An {@link McpToolUseBlock} sent back. */
+export interface McpToolUseBlockParam extends t.TypeOf<typeof McpToolUseBlockParam> {}
+export const McpToolUseBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'McpToolUseBlockParam',
+    {
+      type: t.literal('mcp_tool_use'),
+      id: t.string,
+      name: t.string,
+      server_name: t.string,
+      input: json,
+    },
+    {},
+    cacheable,
+  ),
+);
+
+/** An {@link McpToolResultBlock} sent back. */
+export interface McpToolResultBlockParam extends t.TypeOf<typeof McpToolResultBlockParam> {}
+export const McpToolResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'McpToolResultBlockParam',
+    { type: t.literal('mcp_tool_result'), tool_use_id: t.string },
+    {},
+    { ...cacheable, content: t.union([t.string, t.array(TextBlockParam)]), is_error: t.boolean },
+  ),
+);
+
+/** An {@link McpToolListingBlock} sent back. */
+export interface McpToolListingBlockParam extends t.TypeOf<typeof McpToolListingBlockParam> {}
+export const McpToolListingBlockParam = /*#__PURE__*/ define(() =>
+  struct('McpToolListingBlockParam', {
+    type: t.literal('mcp_tool_listing'),
+    mcp_server_name: t.string,
+    tools: t.array(McpToolParam),
+  }),
+);
+
+/** A file to be put into the container, or a {@link ContainerUploadBlock} sent back. */
+export interface ContainerUploadBlockParam extends t.TypeOf<typeof ContainerUploadBlockParam> {}
+export const ContainerUploadBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ContainerUploadBlockParam',
+    { type: t.literal('container_upload'), file_id: t.string },
+    {},
+    cacheable,
+  ),
+);
+
+/** From this message on the model may call these tools too (API docs: Mid-conversation tool changes). */
+export interface ToolAdditionBlockParam extends t.TypeOf<typeof ToolAdditionBlockParam> {}
+export const ToolAdditionBlockParam = /*#__PURE__*/ define(() =>
+  struct('ToolAdditionBlockParam', { type: t.literal('tool_addition'), tool: AddedTool }, {}, cacheable),
+);
+
+/** From this message on the model may no longer call these tools (API docs: Mid-conversation tool changes). */
+export interface ToolRemovalBlockParam extends t.TypeOf<typeof ToolRemovalBlockParam> {}
+export const ToolRemovalBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ToolRemovalBlockParam',
+    { type: t.literal('tool_removal'), tool: ToolChangeReference },
+    {},
+    cacheable,
+  ),
+);
+
+/** A {@link CompactionBlock} sent back. */
+export interface CompactionBlockParam extends t.TypeOf<typeof CompactionBlockParam> {}
+export const CompactionBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'CompactionBlockParam',
+    { type: t.literal('compaction') },
+    {},
+    {
+      ...cacheable,
+      content: orNull(t.string),
+      encrypted_content: orNull(t.string),
+      signature: orNull(t.string),
+      tool_changes: orNull(
+        t.array(
+          variants('ToolChangeParam', 'type', {
+            tool_addition: ToolAdditionBlockParam,
+            tool_removal: ToolRemovalBlockParam,
+          }),
+        ),
+      ),
+    },
+  ),
+);
+
+/** A {@link FallbackBlock} sent back. */
+export interface FallbackBlockParam extends t.TypeOf<typeof FallbackBlockParam> {}
+export const FallbackBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'FallbackBlockParam',
+    { type: t.literal('fallback'), from: FallbackModel, to: FallbackModel },
+    {},
+    { trigger: t.unknown },
+  ),
+);
+
+/**
+ * A block of a message that is sent (API docs: Messages); every {@link ContentBlock} of a reply is one.
+ *
+ * The type is the union of the blocks known to this version; others pass at run time.
+ */
+export type ContentBlockParam =
+  | TextBlockParam
+  | ImageBlockParam
+  | DocumentBlockParam
+  | SearchResultBlockParam
+  | ThinkingBlock
+  | RedactedThinkingBlock
+  | ToolUseBlockParam
+  | ToolResultBlockParam
+  | ServerToolUseBlockParam
+  | WebSearchToolResultBlockParam
+  | WebFetchToolResultBlockParam
+  | AdvisorToolResultBlockParam
+  | CodeExecutionToolResultBlockParam
+  | BashCodeExecutionToolResultBlockParam
+  | TextEditorCodeExecutionToolResultBlockParam
+  | ToolSearchToolResultBlockParam
+  | McpToolUseBlockParam
+  | McpToolResultBlockParam
+  | McpToolListingBlockParam
+  | ContainerUploadBlockParam
+  | CompactionBlockParam
+  | ToolAdditionBlockParam
+  | ToolRemovalBlockParam
+  | FallbackBlockParam;
+export const ContentBlockParam: t.Type<ContentBlockParam> = /*#__PURE__*/ define(() =>
+  variants('ContentBlockParam', 'type', {
+    text: TextBlockParam,
+    image: ImageBlockParam,
+    document: DocumentBlockParam,
+    search_result: SearchResultBlockParam,
+    thinking: ThinkingBlock,
+    redacted_thinking: RedactedThinkingBlock,
+    tool_use: ToolUseBlockParam,
+    tool_result: ToolResultBlockParam,
+    server_tool_use: ServerToolUseBlockParam,
+    web_search_tool_result: WebSearchToolResultBlockParam,
+    web_fetch_tool_result: WebFetchToolResultBlockParam,
+    advisor_tool_result: AdvisorToolResultBlockParam,
+    code_execution_tool_result: CodeExecutionToolResultBlockParam,
+    bash_code_execution_tool_result: BashCodeExecutionToolResultBlockParam,
+    text_editor_code_execution_tool_result: TextEditorCodeExecutionToolResultBlockParam,
+    tool_search_tool_result: ToolSearchToolResultBlockParam,
+    mcp_tool_use: McpToolUseBlockParam,
+    mcp_tool_result: McpToolResultBlockParam,
+    mcp_tool_listing: McpToolListingBlockParam,
+    container_upload: ContainerUploadBlockParam,
+    compaction: CompactionBlockParam,
+    tool_addition: ToolAdditionBlockParam,
+    tool_removal: ToolRemovalBlockParam,
+    fallback: FallbackBlockParam,
+  }),
+);
+
+/** The content of a message that is sent: text, or blocks. */
+export type MessageContentParam = string | ContentBlockParam[];
+export const MessageContentParam: t.Type<MessageContentParam> = /*#__PURE__*/ define(() =>
+  t.union([t.string, t.array(ContentBlockParam)], 'MessageContentParam'),
+);
+
+/** A message of the user; the results of tools are in one too. */
+export interface UserMessageParam extends t.TypeOf<typeof UserMessageParam> {}
+export const UserMessageParam = /*#__PURE__*/ define(() =>
+  struct('UserMessageParam', { role: t.literal('user'), content: MessageContentParam }),
+);
+
+/** A message of the model. */
+export interface AssistantMessageParam extends t.TypeOf<typeof AssistantMessageParam> {}
+export const AssistantMessageParam = /*#__PURE__*/ define(() =>
+  struct('AssistantMessageParam', { role: t.literal('assistant'), content: MessageContentParam }),
+);
+
+/** How hard the model works at an answer. */
+export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export const Effort: t.Type<Effort> = /*#__PURE__*/ define(() =>
+  known('low', 'medium', 'high', 'xhigh', 'max'),
+);
+
+/** Instructions and changes of tools in mid-conversation, which leave the prompt cache before them as it is. */
+export interface SystemMessageParam extends t.TypeOf<typeof SystemMessageParam> {}
+export const SystemMessageParam = /*#__PURE__*/ define(() =>
+  struct(
+    'SystemMessageParam',
+    { role: t.literal('system') },
+    {},
+    {
+      clear_at: orNull(known('next_user_message', 'never')),
+      content: t.union([
+        t.string,
+        t.array(
+          variants('SystemContentBlockParam', 'type', {
+            text: TextBlockParam,
+            tool_addition: ToolAdditionBlockParam,
+            tool_removal: ToolRemovalBlockParam,
+          }),
+        ),
+      ]),
+      output_config: orNull(struct('SystemMessageOutputConfig', {}, {}, { effort: orNull(Effort) })),
+    },
+  ),
+);
+
+/** A message that is sent (API docs: Messages). */
+export type MessageParam = UserMessageParam | AssistantMessageParam | SystemMessageParam;
+export const MessageParam: t.Type<MessageParam> = /*#__PURE__*/ define(() =>
+  variants('MessageParam', 'role', {
+    user: UserMessageParam,
+    assistant: AssistantMessageParam,
+    system: SystemMessageParam,
+  }),
+);

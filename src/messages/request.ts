@@ -1,0 +1,304 @@
+import * as t from 'io-ts';
+import { define, known, orNull, struct, variants } from './codec';
+import { Effort, MessageParam, TextBlockParam } from './params';
+import { CacheControl } from './shared';
+import { ToolChoice, ToolDefinition } from './tools';
+
+/** What becomes of thinking blocks that do not fit the history they are sent with. */
+export interface ThinkingBlockBinding extends t.TypeOf<typeof ThinkingBlockBinding> {}
+export const ThinkingBlockBinding = /*#__PURE__*/ define(() =>
+  struct('ThinkingBlockBinding', {}, {}, { prefix_mismatch_behavior: orNull(known('error', 'drop_block')) }),
+);
+
+const thinking = /*#__PURE__*/ define(() => ({
+  block_binding: orNull(ThinkingBlockBinding),
+  display: orNull(known('summarized', 'omitted', 'updates')),
+}));
+
+/** Thinking with a budget, in tokens. */
+export interface ThinkingConfigEnabled extends t.TypeOf<typeof ThinkingConfigEnabled> {}
+export const ThinkingConfigEnabled = /*#__PURE__*/ define(() =>
+  struct('ThinkingConfigEnabled', { type: t.literal('enabled'), budget_tokens: t.number }, {}, thinking),
+);
+
+/** No thinking. */
+export interface ThinkingConfigDisabled extends t.TypeOf<typeof ThinkingConfigDisabled> {}
+export const ThinkingConfigDisabled = /*#__PURE__*/ define(() =>
+  struct('ThinkingConfigDisabled', { type: t.literal('disabled') }),
+);
+
+/** Thinking between tool calls. */
+export interface ThinkingConfigBetweenTools extends t.TypeOf<typeof ThinkingConfigBetweenTools> {}
+export const ThinkingConfigBetweenTools = /*#__PURE__*/ define(() =>
+  struct('ThinkingConfigBetweenTools', { type: t.literal('between_tools') }),
+);
+
+/** Thinking as the model sees fit. */
+export interface ThinkingConfigAdaptive extends t.TypeOf<typeof ThinkingConfigAdaptive> {}
+export const ThinkingConfigAdaptive = /*#__PURE__*/ define(() =>
+  struct('ThinkingConfigAdaptive', { type: t.literal('adaptive') }, {}, thinking),
+);
+
+/** Whether and how the model thinks (API docs: Extended thinking). */
+export type ThinkingConfig =
+  ThinkingConfigEnabled | ThinkingConfigDisabled | ThinkingConfigBetweenTools | ThinkingConfigAdaptive;
+export const ThinkingConfig: t.Type<ThinkingConfig> = /*#__PURE__*/ define(() =>
+  variants('ThinkingConfig', 'type', {
+    enabled: ThinkingConfigEnabled,
+    disabled: ThinkingConfigDisabled,
+    between_tools: ThinkingConfigBetweenTools,
+    adaptive: ThinkingConfigAdaptive,
+  }),
+);
+
+/** The reply is JSON that fits a schema (API docs: Structured outputs). */
+export interface JsonOutputFormat extends t.TypeOf<typeof JsonOutputFormat> {}
+export const JsonOutputFormat = /*#__PURE__*/ define(() =>
+  struct('JsonOutputFormat', { type: t.literal('json_schema'), schema: t.UnknownRecord }),
+);
+
+/** How the reply is made: effort, format, and a budget in tokens for the whole task. */
+export interface OutputConfig extends t.TypeOf<typeof OutputConfig> {}
+export const OutputConfig = /*#__PURE__*/ define(() =>
+  struct(
+    'OutputConfig',
+    {},
+    {},
+    {
+      effort: orNull(Effort),
+      format: orNull(JsonOutputFormat),
+      task_budget: orNull(
+        struct(
+          'TokenTaskBudget',
+          { type: t.literal('tokens'), total: t.number },
+          {},
+          { remaining: orNull(t.number) },
+        ),
+      ),
+    },
+  ),
+);
+
+const tokens = <const S extends string>(type: S) => struct(type, { type: t.literal(type), value: t.number });
+
+/** The API drops old tool uses from the context. */
+export interface ClearToolUsesEdit extends t.TypeOf<typeof ClearToolUsesEdit> {}
+export const ClearToolUsesEdit = /*#__PURE__*/ define(() =>
+  struct(
+    'ClearToolUsesEdit',
+    { type: t.literal('clear_tool_uses_20250919') },
+    {},
+    {
+      clear_at_least: orNull(tokens('input_tokens')),
+      clear_tool_inputs: orNull(t.union([t.boolean, t.array(t.string)])),
+      exclude_tools: orNull(t.array(t.string)),
+      keep: tokens('tool_uses'),
+      trigger: variants('Trigger', 'type', {
+        input_tokens: tokens('input_tokens'),
+        tool_uses: tokens('tool_uses'),
+      }),
+    },
+  ),
+);
+
+/** The API drops old thinking from the context. */
+export interface ClearThinkingEdit extends t.TypeOf<typeof ClearThinkingEdit> {}
+export const ClearThinkingEdit = /*#__PURE__*/ define(() =>
+  struct(
+    'ClearThinkingEdit',
+    { type: t.literal('clear_thinking_20251015') },
+    {},
+    {
+      keep: t.union([
+        known('all'),
+        variants('Keep', 'type', {
+          thinking_turns: tokens('thinking_turns'),
+          all: struct('all', { type: t.literal('all') }),
+        }),
+      ]),
+    },
+  ),
+);
+
+/** The API sums up the context once it is long. */
+export interface CompactEdit extends t.TypeOf<typeof CompactEdit> {}
+export const CompactEdit = /*#__PURE__*/ define(() =>
+  struct(
+    'CompactEdit',
+    { type: t.literal('compact_20260112') },
+    {},
+    {
+      instructions: orNull(t.string),
+      pause_after_compaction: t.boolean,
+      trigger: orNull(tokens('input_tokens')),
+    },
+  ),
+);
+
+/** What the API does about a long context (API docs: Context editing). */
+export interface ContextManagementConfig extends t.TypeOf<typeof ContextManagementConfig> {}
+export const ContextManagementConfig = /*#__PURE__*/ define(() =>
+  struct(
+    'ContextManagementConfig',
+    {},
+    {},
+    {
+      edits: t.array(
+        variants('ContextEdit', 'type', {
+          clear_tool_uses_20250919: ClearToolUsesEdit,
+          clear_thinking_20251015: ClearThinkingEdit,
+          compact_20260112: CompactEdit,
+        }),
+      ),
+    },
+  ),
+);
+
+/** The container that the server's tools run in, and the skills in it. */
+export interface ContainerParams extends t.TypeOf<typeof ContainerParams> {}
+export const ContainerParams = /*#__PURE__*/ define(() =>
+  struct(
+    'ContainerParams',
+    {},
+    {},
+    {
+      id: orNull(t.string),
+      skills: orNull(
+        t.array(
+          struct(
+            'SkillParams',
+            { type: known('anthropic', 'custom'), skill_id: t.string },
+            {},
+            { version: t.string },
+          ),
+        ),
+      ),
+    },
+  ),
+);
+
+/** An MCP server whose tools the API calls itself (API docs: MCP connector). */
+export interface McpServerDefinition extends t.TypeOf<typeof McpServerDefinition> {}
+export const McpServerDefinition = /*#__PURE__*/ define(() =>
+  struct(
+    'McpServerDefinition',
+    { type: t.literal('url'), name: t.string, url: t.string },
+    {},
+    {
+      authorization_token: orNull(t.string),
+      tool_configuration: orNull(
+        struct(
+          'McpServerToolConfiguration',
+          {},
+          {},
+          { allowed_tools: orNull(t.array(t.string)), enabled: orNull(t.boolean) },
+        ),
+      ),
+    },
+  ),
+);
+
+/** A model to fall back to when the request's model refuses, with the params that are different for it. */
+export interface FallbackParam extends t.TypeOf<typeof FallbackParam> {}
+export const FallbackParam = /*#__PURE__*/ define(() =>
+  t.intersection(
+    [
+      t.UnknownRecord,
+      struct(
+        'FallbackParam',
+        { model: t.string },
+        {},
+        {
+          max_tokens: orNull(t.number),
+          output_config: orNull(OutputConfig),
+          speed: orNull(known('standard', 'fast')),
+          thinking: orNull(ThinkingConfig),
+        },
+      ),
+    ],
+    'FallbackParam',
+  ),
+);
+
+/** A request of its own that sums up the history (API docs: Compaction). */
+export interface CompactionConfig extends t.TypeOf<typeof CompactionConfig> {}
+export const CompactionConfig = /*#__PURE__*/ define(() =>
+  struct('CompactionConfig', { type: t.literal('summarize') }, {}, { instructions: orNull(t.string) }),
+);
+
+/** Begins a message thread. */
+export interface ThreadCreateParams extends t.TypeOf<typeof ThreadCreateParams> {}
+export const ThreadCreateParams = /*#__PURE__*/ define(() =>
+  struct('ThreadCreateParams', { type: t.literal('create') }),
+);
+
+/** Goes on with the message thread that ends in this message. */
+export interface ThreadContinueParams extends t.TypeOf<typeof ThreadContinueParams> {}
+export const ThreadContinueParams = /*#__PURE__*/ define(() =>
+  struct('ThreadContinueParams', { type: t.literal('continue'), previous_message_id: t.string }),
+);
+
+/** The message thread that a request begins or goes on with. */
+export type ThreadParams = ThreadCreateParams | ThreadContinueParams;
+export const ThreadParams: t.Type<ThreadParams> = /*#__PURE__*/ define(() =>
+  variants('ThreadParams', 'type', { create: ThreadCreateParams, continue: ThreadContinueParams }),
+);
+
+/**
+ * The params of a request (API docs: Messages). `betas` go into the header `anthropic-beta`, the rest is the body.
+ *
+ * Params that are not listed here pass at run time; TypeScript wants a cast for them. An index signature for them
+ * would refuse the params of the official SDK, which are an interface without one.
+ */
+export interface MessageCreateParams extends t.TypeOf<typeof MessageCreateParams> {}
+export const MessageCreateParams = /*#__PURE__*/ define(() =>
+  struct(
+    'MessageCreateParams',
+    { model: t.string, max_tokens: t.number, messages: t.array(MessageParam) },
+    {},
+    {
+      betas: t.array(t.string),
+      billing_policy: orNull(
+        struct(
+          'BillingPolicy',
+          { type: t.literal('billing_policy') },
+          {},
+          { bill_to: known('self', 'user_profile') },
+        ),
+      ),
+      cache_control: orNull(CacheControl),
+      compaction: orNull(CompactionConfig),
+      container: orNull(t.union([t.string, ContainerParams])),
+      context_management: orNull(ContextManagementConfig),
+      diagnostics: orNull(struct('DiagnosticsParam', {}, {}, { previous_message_id: orNull(t.string) })),
+      fallback_credit_token: orNull(
+        t.union([
+          t.string,
+          struct(
+            'FallbackCreditTokenParam',
+            { token: t.string },
+            {},
+            { mode: known('strict', 'best_effort') },
+          ),
+        ]),
+      ),
+      fallbacks: orNull(t.union([t.array(FallbackParam), known('default')])),
+      inference_geo: orNull(t.string),
+      mcp_servers: t.array(McpServerDefinition),
+      metadata: struct('Metadata', {}, {}, { user_id: orNull(t.string) }),
+      output_config: OutputConfig,
+      output_format: orNull(JsonOutputFormat),
+      service_tier: known('auto', 'standard_only'),
+      speed: orNull(known('standard', 'fast')),
+      stop_sequences: t.array(t.string),
+      stream: t.boolean,
+      system: t.union([t.string, t.array(TextBlockParam)]),
+      thinking: ThinkingConfig,
+      thread: orNull(ThreadParams),
+      tool_choice: ToolChoice,
+      tools: t.array(ToolDefinition),
+      user_profile_id: t.string,
+      workspace_id: t.string,
+    },
+  ),
+);
