@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { violations } from '../../scripts/imports';
+
+const files = {
+  'index.ts': `export { toolRunner } from './runner';`,
+  'runner.ts': `import type { MessageSource } from './sources/messageSource'; import { Turn } from './turn';`,
+  'turn.ts': `import { Observable } from 'rxjs'; import { reduce } from './state';`,
+  'state.ts': `import type { Message } from './messages';`,
+  'messages/index.ts': `import * as t from 'io-ts'; export * from './codec';`,
+  'messages/codec.ts': '',
+  'sources/messageSource.ts': '',
+  'sources/messagesApi.ts': `import fetch from 'cross-fetch';`,
+  'operators/stopWhen.ts': `import type { Turn } from '../turn';`,
+};
+
+it('lets the directions of the design pass', () => {
+  expect(violations(files)).toEqual([]);
+});
+
+it.each([
+  ['operators/stopWhen.ts', `import type { T } from '../runner';`, 'operators may not import runner'],
+  ['operators/stopWhen.ts', `type T = import('../runner').T;`, 'operators may not import runner'],
+  [
+    'operators/stopWhen.ts',
+    `\nexport * from '../runner';`,
+    'src/operators/stopWhen.ts:2: operators may not import runner',
+  ],
+  ['operators/stopWhen.ts', `const r = import('../runner');`, 'operators may not import runner'],
+  ['messages/codec.ts', `import { reduce } from '../state';`, 'messages may not import state'],
+  ['runner.ts', `import { messagesApi } from './sources/messagesApi';`, 'runner may not import sources'],
+  ['state.ts', `import { Turn } from './turn';`, 'state may not import turn'],
+  ['messages/codec.ts', `import { left } from 'fp-ts/Either';`, `import from 'fp-ts' itself`],
+  ['messages/codec.ts', `import type { Either } from 'fp-ts/lib/Either';`, `import from 'fp-ts' itself`],
+  ['turn.ts', `import { readFileSync } from 'node:fs';`, `'node:fs' is no package that turn may import`],
+  ['turn.ts', `import fetch from 'cross-fetch';`, 'is no package that turn may import'],
+  ['index.ts', `export const version = 1;`, 'has something else than re-exports'],
+  ['turn.ts', `import { x } from './nowhere';`, 'is no file of src'],
+  ['other.ts', '', 'belongs to no part'],
+])('reports %s: %s', (file, text, message) => {
+  expect(violations({ ...files, [file]: text })).toEqual([expect.stringContaining(message)]);
+});
