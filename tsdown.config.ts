@@ -1,0 +1,17 @@
+import { defineConfig } from 'tsdown';
+
+export default defineConfig({
+  // One line an entry; `exports` of package.json has the same names.
+  entry: {
+    index: 'src/index.ts',
+  },
+  format: ['esm', 'cjs'],
+  dts: true,
+  // The same code for Node and browsers: dependencies stay imports, nothing is shimmed or polyfilled.
+  platform: 'neutral',
+  fixedExtension: true,
+  target: 'es2022',
+  sourcemap: true,
+  report: false,
+  logLevel: 'warn',
+});
