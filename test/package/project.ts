@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
+
+/** What Node printed; where it fails, an error that has it all. */
+export const runNode = (args: readonly string[], directory: string): string => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: directory, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`node ${args.join(' ')}, in ${directory}:\n${stdout}${stderr}`);
+  return stdout;
+};
+
+/** Writes `files` (text by name) into `directory`, and compiles them; the compiler's errors are thrown. */
+export const compile = (
+  directory: string,
+  files: Readonly<Record<string, string>>,
+  compilerOptions: Readonly<Record<string, unknown>>,
+): void => {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), text);
+  }
+  const options = { target: 'ES2022', strict: true, skipLibCheck: false, types: [], ...compilerOptions };
+  writeFileSync(
+    join(directory, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: options, files: Object.keys(files) }),
+  );
+  runNode([tsc, '-p', directory], directory);
+};

@@ -1,0 +1,108 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { build } from 'vite';
+import { expect, inject, it } from 'vitest';
+import { chromiumArgs, chromiumPath } from '../../scripts/chromium';
+import { compile, runNode } from './project';
+
+const program = readFileSync(fileURLToPath(new URL('consumer/program.ts', import.meta.url)), 'utf8');
+const manifest = JSON.parse(
+  readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
+) as { peerDependencies: Record<string, string> };
+
+// No DOM: a server's program has only Node's own types.
+const node = { lib: ['ES2022'], types: ['node'], declaration: true };
+
+it.each([
+  ['mts', 'mjs'],
+  ['cts', 'cjs'],
+])('compiles under node16 and runs in plain Node: %s', (extension, compiled) => {
+  const project = join(inject('consumer'), extension);
+  compile(project, { [`program.${extension}`]: program }, { ...node, module: 'node16' });
+  expect(runNode([`program.${compiled}`], project)).toBe('done\n');
+});
+
+// The first releases of RxJS 7 have types for the resolution of their time only.
+it.each([
+  ['mts', 'mjs', 'es2022'],
+  ['cts', 'cjs', 'commonjs'],
+])('compiles and runs with the oldest peers allowed: %s', (extension, compiled, module) => {
+  const project = join(inject('floorConsumer'), extension);
+  compile(project, { [`program.${extension}`]: program }, { ...node, module, moduleResolution: 'node10' });
+  expect(runNode([`program.${compiled}`], project)).toBe('done\n');
+});
+
+it('is tested with the very oldest peers of package.json', () => {
+  const modules = join(inject('floorConsumer'), 'node_modules');
+  const versions = Object.keys(manifest.peerDependencies).map(name => {
+    const { version } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    return [name, `^${version}`];
+  });
+  expect(Object.fromEntries(versions)).toEqual(manifest.peerDependencies);
+});
+
+it('ships what package.json names, and neither sources nor tests', () => {
+  const files = readdirSync(join(inject('consumer'), 'node_modules/rx-tool-runner'));
+  expect(files.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json']);
+});
+
+it('compiles under bundler resolution, is bundled with nothing of Node, and runs in a browser', async () => {
+  const project = join(inject('consumer'), 'browser');
+  compile(
+    project,
+    { 'program.ts': program },
+    { module: 'esnext', moduleResolution: 'bundler', lib: ['ES2022', 'DOM'], noEmit: true },
+  );
+  const modules: string[] = [];
+  const warnings: string[] = [];
+  await build({
+    root: project,
+    configFile: false,
+    logLevel: 'error',
+    // As applications are built: `process.env.NODE_ENV` alone is replaced.
+    build: {
+      outDir: 'out',
+      minify: false,
+      rolldownOptions: {
+        input: join(project, 'program.ts'),
+        output: { format: 'iife', entryFileNames: 'program.js' },
+        onLog: (level, log) => {
+          if (level === 'warn') warnings.push(log.message);
+        },
+      },
+    },
+    plugins: [
+      {
+        name: 'modules',
+        generateBundle: function () {
+          modules.push(...this.getModuleIds());
+        },
+      },
+    ],
+  });
+  expect(warnings).toEqual([]);
+  expect(
+    modules.filter(id => /^node:|browser-external|node-fetch|whatwg-url|node-ponyfill/.test(id)),
+  ).toEqual([]);
+  expect(modules.some(id => id.includes('rx-tool-runner/dist/index.mjs'))).toBe(true);
+
+  if (!existsSync(chromiumPath)) throw new Error('no Chromium: run `tsx scripts/chromium.ts`');
+  const browser = await chromium.launch({ executablePath: chromiumPath, args: [...chromiumArgs] });
+  try {
+    const page = await browser.newPage();
+    const errors: string[] = [];
+    const lines: string[] = [];
+    page.on('pageerror', error => errors.push(error.message));
+    page.on('console', message => lines.push(message.text()));
+    const done = page.waitForEvent('console', { timeout: 10_000 });
+    await page.addScriptTag({ content: readFileSync(join(project, 'out/program.js'), 'utf8') });
+    await done.catch(() => undefined);
+    expect({ errors, lines }).toEqual({ errors: [], lines: ['done'] });
+  } finally {
+    await browser.close();
+  }
+});
