@@ -1,0 +1,141 @@
+import { InvalidHistoryError } from './errors';
+import type {
+  ContentBlockParam,
+  Message,
+  MessageParam,
+  ToolResultBlockParam,
+  ToolUseBlock,
+} from './messages';
+
+/** A message as callers may give it: a reply is reduced to its role and content. */
+export type MessageInput = MessageParam | Message;
+
+const isReply = (message: MessageInput): message is Message => 'stop_reason' in message;
+
+/**
+ * Messages of ours: frozen, and private to the run, so that a source may remember how one is written.
+ * Those that are already ours keep their identity.
+ */
+export class MessagePool {
+  readonly #owned = new WeakSet<MessageParam>();
+
+  /** A copy that nobody else can change. */
+  adopt(message: MessageInput): MessageParam {
+    if (this.#owned.has(message)) return message;
+    const { role, content } = message;
+    return this.own(structuredClone(isReply(message) ? { role, content } : message) as MessageParam);
+  }
+
+  /** Takes a message made by ourselves. */
+  own(message: MessageParam): MessageParam {
+    this.#owned.add(Object.freeze(message));
+    return message;
+  }
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * A reply as it goes back to the API: verbatim, but that a call whose input is no object carries `{}`, since the API
+ * takes nothing else there. Undefined for a reply without content, which the API does not take back.
+ */
+export const replayed = ({ content }: Message): MessageParam | undefined =>
+  content.length === 0
+    ? undefined
+    : {
+        role: 'assistant',
+        content: content.every(block => block.type !== 'tool_use' || isObject(block.input))
+          ? content
+          : content.map(block =>
+              block.type === 'tool_use' && !isObject(block.input) ? { ...block, input: {} } : block,
+            ),
+      };
+
+const blocks = ({ content }: MessageInput): readonly ContentBlockParam[] =>
+  typeof content === 'string' ? [] : (content as readonly ContentBlockParam[]);
+
+/** The calls that are to be answered: those behind the last `fallback` block, since what is before it was refused. */
+export const callsOf = (message: MessageInput): readonly ToolUseBlock[] => {
+  if (message.role !== 'assistant') return [];
+  const all = blocks(message);
+  const behind = all.map(block => block.type).lastIndexOf('fallback') + 1;
+  return all.slice(behind).filter((block): block is ToolUseBlock => block.type === 'tool_use');
+};
+
+const resultsOf = (message: MessageParam): readonly ToolResultBlockParam[] =>
+  message.role === 'user'
+    ? blocks(message).filter((block): block is ToolResultBlockParam => block.type === 'tool_result')
+    : [];
+
+/** The calls at the very end of a history, which nothing answers yet. */
+export const unansweredCalls = (messages: readonly MessageParam[]): readonly ToolUseBlock[] => {
+  const last = messages.at(-1);
+  return last === undefined ? [] : callsOf(last);
+};
+
+/** Index of the last assistant message before `end`, 0 if there is none. */
+const lastAssistant = (messages: readonly MessageParam[], end: number): number => {
+  let index = end - 1;
+  while (index > 0 && messages[index]?.role !== 'assistant') index--;
+  return Math.max(0, index);
+};
+
+/**
+ * Throws `InvalidHistoryError` for a history that the API would reject: no message, a role or content that cannot be,
+ * a call without its result in the user messages right behind it, a result without its call.
+ *
+ * @param valid how many messages at the start are known to be valid, so that a growing history is checked once
+ * @param open whether calls of the very last message may still be unanswered
+ */
+export const validateHistory = (
+  messages: readonly MessageParam[],
+  { valid = 0, open = false }: { valid?: number; open?: boolean } = {},
+): void => {
+  if (messages.length === 0) throw new InvalidHistoryError(0, 'the history is empty');
+  // What is known to be valid can still end in calls that only a later message answers.
+  const start = lastAssistant(messages, Math.min(valid, messages.length));
+  let unanswered = new Map<string, number>();
+  let known = new Set<string>();
+  for (let index = start; index < messages.length; index++) {
+    const message = messages[index] as MessageParam;
+    if (!['user', 'assistant', 'system'].includes(message.role)) {
+      throw new InvalidHistoryError(
+        index,
+        `role ${JSON.stringify(message.role)} is not user, assistant or system`,
+      );
+    }
+    if (typeof message.content !== 'string' && !Array.isArray(message.content)) {
+      throw new InvalidHistoryError(index, 'content is neither a string nor an array of blocks');
+    }
+    if (message.content.length === 0) throw new InvalidHistoryError(index, 'content is empty');
+    if (message.role === 'assistant') {
+      refuseUnanswered(unanswered);
+      const calls = callsOf(message);
+      unanswered = new Map(calls.map(call => [call.id, index]));
+      if (unanswered.size < calls.length) throw new InvalidHistoryError(index, 'two calls have the same id');
+      known = new Set(unanswered.keys());
+      continue;
+    }
+    const results = resultsOf(message);
+    for (const { tool_use_id: id } of results) {
+      if (!known.has(id)) {
+        throw new InvalidHistoryError(
+          index,
+          `tool_result for ${id}, which is no call of the message before it`,
+          id,
+        );
+      }
+      if (!unanswered.delete(id)) throw new InvalidHistoryError(index, `a second tool_result for ${id}`, id);
+    }
+    // The results come first: anything else between a call and its result is refused.
+    if (results.length === 0) refuseUnanswered(unanswered);
+  }
+  if (!open) refuseUnanswered(unanswered);
+};
+
+const refuseUnanswered = (unanswered: ReadonlyMap<string, number>): void => {
+  for (const [id, index] of unanswered) {
+    throw new InvalidHistoryError(index, `tool_use ${id} has no tool_result right behind it`, id);
+  }
+};

@@ -1,0 +1,571 @@
+import {
+  AsyncSubject,
+  defer,
+  EMPTY,
+  noop,
+  Observable,
+  of,
+  ReplaySubject,
+  Subscription,
+  switchMap,
+  take,
+  takeUntil,
+  tap,
+  type Subscriber,
+} from 'rxjs';
+import { RunnerError, TurnSettledError } from './errors';
+import { MessagePool, unansweredCalls, validateHistory } from './history';
+import { levelled, logLevel, type Logger } from './logger';
+import { accumulator, type MessageAccumulator } from './messages/accumulator';
+import type {
+  Message,
+  MessageCreateParams,
+  MessageParam,
+  ToolDefinition,
+  ToolResultBlockParam,
+  ToolUseBlock,
+} from './messages';
+import type { MessageSource } from './sources/messageSource';
+import {
+  dueCalls,
+  initialState,
+  interrupted,
+  isPaused,
+  reduce,
+  restored,
+  settle,
+  whatNext,
+  type RunnerParams,
+  type RunnerState,
+  type TurnFacts,
+} from './state';
+import { isRunnableTool, type RunnableTool } from './tools';
+import { answerCalls, limiter, type ToolBench } from './toolStage';
+import {
+  streamingTurnOf,
+  turnOf,
+  type HookResult,
+  type StreamingTurn,
+  type ToolResult,
+  type Turn,
+} from './turn';
+import { sent, TurnCore, type TurnLoop } from './turnCore';
+import { valuesOf } from './values';
+
+/** What a runner takes: the request parameters of the Messages API, and how to run the loop. */
+export interface ToolRunnerParams extends Omit<MessageCreateParams, 'tools' | 'stream'> {
+  /** Runnable tools, and definitions of tools that the server runs, in the order they are sent. */
+  tools?: readonly (RunnableTool | ToolDefinition)[];
+  /** How many requests a subscription may send, retries and resumed pauses included; a positive integer, else unlimited. */
+  max_iterations?: number;
+  /** How many tools may run at a time; a positive integer, else unbounded. */
+  tool_concurrency?: number;
+  /** Where to go on from: its messages and params win over those given beside it. */
+  state?: RunnerState;
+  /** Where a failing tool is logged, one line at level warn; the console if not given. */
+  logger?: Logger;
+}
+
+/** A call of a runner, checked, and copied so that nobody can change it later. */
+interface Plan {
+  readonly state: RunnerState;
+  readonly pool: MessagePool;
+  readonly definitions: readonly ToolDefinition[] | undefined;
+  readonly runnable: ReadonlyMap<string, RunnableTool>;
+  readonly maxRequests: number;
+  readonly concurrency: number;
+  readonly logger: Logger;
+}
+
+const count = (name: string, value: number | undefined): number => {
+  if (value === undefined) return Infinity;
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new TypeError(`${name} must be a positive integer, not ${String(value)}`);
+};
+
+const nameOf = (definition: ToolDefinition): string | undefined =>
+  'name' in definition ? (definition.name ?? undefined) : undefined;
+
+const plan = (runner: string, given: ToolRunnerParams): Plan => {
+  if ('stream' in given && given.stream !== undefined) {
+    throw new TypeError(
+      `${runner} takes no stream: toolRunner emits whole replies, streamingToolRunner streams them`,
+    );
+  }
+  const { tools, max_iterations, tool_concurrency, state, logger, messages, ...params } = given;
+  const maxRequests = count('max_iterations', max_iterations);
+  const concurrency = count('tool_concurrency', tool_concurrency);
+  const runnable = new Map<string, RunnableTool>();
+  const names = new Set<string>();
+  const definitions = tools?.map(tool => {
+    const runs = isRunnableTool(tool);
+    if (!runs && 'run' in tool) {
+      throw new TypeError(
+        `tool ${JSON.stringify(nameOf(tool))} has a run, but was not made by tool(...) or jsonSchemaTool(...)`,
+      );
+    }
+    const name = runs ? tool.name : nameOf(tool);
+    if (name !== undefined) {
+      if (names.has(name)) throw new TypeError(`two tools are named ${JSON.stringify(name)}`);
+      names.add(name);
+      if (runs) runnable.set(name, tool);
+    }
+    return Object.freeze(structuredClone(runs ? tool.definition : tool));
+  });
+  const from_: RunnerState = state
+    ? structuredClone(state)
+    : initialState(structuredClone(messages), structuredClone(params) as RunnerParams);
+  if (state !== undefined && state.version !== 1) {
+    throw new TypeError(`state has version ${String(state.version)}, this package reads version 1`);
+  }
+  if (typeof from_.params.model !== 'string' || from_.params.model === '')
+    throw new TypeError('model is missing');
+  count('max_tokens', from_.params.max_tokens ?? NaN);
+  if (!Array.isArray(from_.messages) || (from_.messages.length === 0 && from_.pending === undefined)) {
+    throw new TypeError('messages must be an array of at least one message');
+  }
+  if (from_.messages.length > 0) validateHistory(from_.messages, { open: true });
+  const pool = new MessagePool();
+  return {
+    state: {
+      ...from_,
+      messages: from_.messages.map(message => pool.own(message)),
+      queued: from_.queued.map(message => pool.own(message)),
+    },
+    pool,
+    definitions: definitions && Object.freeze(definitions),
+    runnable,
+    maxRequests,
+    concurrency,
+    logger: levelled(logger ?? console, logLevel()),
+  };
+};
+
+/** One run: all that a subscription to a runner does. */
+class Run implements TurnLoop {
+  state: RunnerState;
+  readonly pool: MessagePool;
+
+  /** Fires when nobody is left, and so ends all that is under way, also in the middle of a synchronous emission. */
+  readonly #gone$ = new ReplaySubject<void>(1);
+  readonly #work = new Subscription();
+  readonly #steps: (() => void)[] = [];
+  #stepping = false;
+  /** The turn that has not settled yet. */
+  #current: TurnCore | undefined;
+  #accumulator: MessageAccumulator | undefined;
+  #requests = 0;
+  #index = 0;
+  /** How many messages at the start of the history are known to be valid. */
+  #valid = 0;
+  /** The history ends in a reply that the server is to go on with. */
+  #paused = false;
+  readonly #bench: ToolBench;
+
+  constructor(
+    private readonly plan: Plan,
+    private readonly source: MessageSource,
+    private readonly subscriber: Subscriber<StreamingTurn | Turn>,
+    private readonly streaming: boolean,
+  ) {
+    this.state = plan.state;
+    this.pool = plan.pool;
+    this.#bench = {
+      tool: name => plan.runnable.get(name),
+      slots: Number.isFinite(plan.concurrency) ? limiter(plan.concurrency) : work => work,
+      logger: plan.logger,
+      gone$: this.#gone$,
+    };
+  }
+
+  start(): void {
+    this.subscriber.add(() => {
+      this.#gone$.next();
+      this.#work.unsubscribe();
+      this.#current?.close();
+    });
+    this.#step(() => {
+      const { pending, messages, params } = this.state;
+      if (pending !== undefined) this.#resume(pending.message, pending.results);
+      else if (unansweredCalls(messages).length > 0) {
+        const message = restored(messages.at(-1) as MessageParam, params);
+        this.state = { ...this.state, messages: messages.slice(0, -1) };
+        this.#resume(message, []);
+      } else this.#request();
+    });
+  }
+
+  /**
+   * Runs a step once the code on the stack has returned, so that however long a run of synchronous replies and tools
+   * gets, the stack does not; and so that no step runs while a consumer's `next` does.
+   */
+  #step(step: () => void): void {
+    this.#steps.push(step);
+    if (this.#stepping) return;
+    this.#stepping = true;
+    try {
+      for (let next = this.#steps.shift(); next !== undefined; next = this.#steps.shift()) {
+        if (this.subscriber.closed) {
+          this.#steps.length = 0;
+          return;
+        }
+        try {
+          next();
+        } catch (error) {
+          this.#fail(error);
+        }
+      }
+    } finally {
+      this.#stepping = false;
+    }
+  }
+
+  /** Subscribes to something as part of the run; its error is the run's. */
+  #follow<T>(values$: Observable<T>, next: (value: T) => void, complete: () => void): void {
+    if (this.subscriber.closed) return;
+    this.#work.add(
+      values$.pipe(takeUntil(this.#gone$), tap(next)).subscribe({
+        error: (error: unknown) => {
+          this.#fail(error);
+        },
+        complete: () => {
+          if (!this.subscriber.closed) complete();
+        },
+      }),
+    );
+  }
+
+  #fail(cause: unknown): void {
+    if (this.subscriber.closed) return;
+    const core = this.#current;
+    this.#current = undefined;
+    const state = core === undefined ? this.state : interrupted(this.state, core.reply, core.edits);
+    const error = new RunnerError(
+      cause,
+      state,
+      core?.message === undefined ? this.#accumulator?.partial() : undefined,
+    );
+    core?.close(error);
+    this.subscriber.error(error);
+  }
+
+  #turn(kind: TurnCore['kind'], request: Readonly<MessageCreateParams>): TurnCore {
+    const core = new TurnCore(this, kind, this.#index++, request);
+    if (this.streaming) streamingTurnOf(core);
+    else turnOf(core);
+    this.#current = core;
+    return core;
+  }
+
+  #emit(core: TurnCore): void {
+    core.dispatching = true;
+    this.subscriber.next(core.turn);
+    core.dispatching = false;
+  }
+
+  #params(
+    messages: readonly MessageParam[],
+    params: RunnerParams = this.state.params,
+  ): Readonly<MessageCreateParams> {
+    const { definitions } = this.plan;
+    return Object.freeze({
+      ...params,
+      messages: messages as MessageParam[],
+      ...(definitions && { tools: definitions as ToolDefinition[] }),
+    } as MessageCreateParams);
+  }
+
+  #request(): void {
+    const { messages } = this.state;
+    validateHistory(messages, { valid: this.#valid, open: this.#paused });
+    const request = this.#params(messages);
+    this.#requests++;
+    this.state = reduce(this.state, { _tag: 'Requested' });
+    const core = this.#turn('reply', request);
+    if (this.streaming) this.#stream(core);
+    else this.#create(core);
+  }
+
+  #create(core: TurnCore): void {
+    let reply: Message | undefined;
+    this.#follow(
+      defer(() => this.source.create(core.request)).pipe(take(1)),
+      message => {
+        reply = message;
+      },
+      () => {
+        this.#step(() => {
+          if (reply === undefined) throw new Error('the source completed without a reply');
+          this.#replied(core, reply);
+        });
+      },
+    );
+  }
+
+  #stream(core: TurnCore): void {
+    this.#emit(core);
+    if (this.subscriber.closed) return;
+    const received = (this.#accumulator = accumulator());
+    this.#follow(
+      defer(() => this.source.stream(core.request)),
+      event => {
+        received.next(event);
+        core.events$.next(event);
+      },
+      () => {
+        this.#step(() => {
+          const message = received.message();
+          this.#accumulator = undefined;
+          if (received.invalidInputs.size > 0) {
+            core.invalidInputs = new Map(
+              [...received.invalidInputs].map(([index, raw]) => [
+                message.content[index] as ToolUseBlock,
+                raw,
+              ]),
+            );
+          }
+          this.#replied(core, message);
+        });
+      },
+    );
+  }
+
+  #replied(core: TurnCore, message: Message): void {
+    if (!Array.isArray((message as Partial<Message> | null | undefined)?.content)) {
+      throw new TypeError('the source gave something that is no message');
+    }
+    this.state = reduce(this.state, { _tag: 'Replied', message });
+    core.replied(message);
+    if (!this.streaming) this.#emit(core);
+    this.#advance(core);
+  }
+
+  #resume(message: Message, results: readonly ToolResultBlockParam[]): void {
+    const { pending: _, ...state } = this.state;
+    this.state = state;
+    const core = this.#turn('resumed', this.#params(this.state.messages));
+    for (const result of results) core.finished.set(result.tool_use_id, result);
+    core.replied(message);
+    this.#emit(core);
+    this.#advance(core);
+  }
+
+  advance(core: TurnCore): void {
+    this.#step(() => {
+      this.#advance(core);
+    });
+  }
+
+  /** The reply stage: goes on with the next hook, or seals the turn when there is none and nobody holds it. */
+  #advance(core: TurnCore): void {
+    if (core.message === undefined || core.sealed || core.hooking || core.dispatching) return;
+    const hook = core.replyHooks.shift();
+    if (hook !== undefined) {
+      core.hooking = true;
+      this.#hook(core, hook, () => {
+        core.hooking = false;
+        this.#advance(core);
+      });
+    } else if (core.holds === 0) {
+      core.sealed = true;
+      this.#tools(core);
+    }
+  }
+
+  #hook(core: TurnCore, hook: (turn: TurnCore['turn']) => HookResult, then: () => void): void {
+    this.#follow(
+      defer(() => valuesOf<unknown>(hook(core.turn))),
+      noop,
+      () => {
+        this.#step(then);
+      },
+    );
+  }
+
+  /** The tool stage: the reply's calls, or those that a takeover leaves unanswered at its end. */
+  #tools(core: TurnCore): void {
+    const then = (): void => {
+      this.#hooks(
+        core,
+        core.continueHooks,
+        () => !core.stopped,
+        () => {
+          this.#hooks(
+            core,
+            core.requestHooks,
+            () => this.willContinue(core),
+            () => {
+              this.#settle(core);
+            },
+          );
+        },
+      );
+    };
+    const { takeover } = core;
+    const calls = takeover === undefined ? core.toolCalls : unansweredCalls(takeover);
+    if (calls.length === 0) {
+      then();
+      return;
+    }
+    const results$ = takeover === undefined ? this.#run(core) : answerCalls(core, this.#bench, calls);
+    let results: readonly ToolResult[] | undefined;
+    this.#follow(
+      results$,
+      value => {
+        results = value;
+      },
+      () => {
+        this.#step(() => {
+          if (results !== undefined) {
+            core.results = Object.freeze(results.map(sent));
+            core.toolResults$.next(core.results);
+            core.toolResults$.complete();
+          }
+          then();
+        });
+      },
+    );
+  }
+
+  /** The reply's calls, run once. */
+  #run(core: TurnCore): Observable<readonly ToolResult[] | undefined> {
+    if (core.toolRun === undefined) {
+      const results$ = (core.toolRun = new AsyncSubject());
+      this.#follow(
+        answerCalls(core, this.#bench, core.toolCalls),
+        results => {
+          results$.next(results);
+        },
+        () => {
+          results$.complete();
+        },
+      );
+    }
+    return core.toolRun;
+  }
+
+  #hooks(
+    core: TurnCore,
+    hooks: readonly ((turn: TurnCore['turn']) => HookResult)[],
+    wanted: () => boolean,
+    then: () => void,
+    from_ = 0,
+  ): void {
+    const hook = hooks[from_];
+    if (hook === undefined || !wanted()) then();
+    else
+      this.#hook(core, hook, () => {
+        this.#hooks(core, hooks, wanted, then, from_ + 1);
+      });
+  }
+
+  #settle(core: TurnCore): void {
+    const kept = core.takeover === undefined ? this.state.messages.length : 0;
+    const settled = settle(this.state, this.#facts(core), message => this.pool.own(message));
+    this.state = settled.state;
+    this.#valid = kept;
+    this.#paused = core.takeover === undefined && core.message !== undefined && isPaused(core.message);
+    this.#current = undefined;
+    core.settle(settled);
+    if (this.subscriber.closed) return;
+    if (settled.next === 'request')
+      this.#step(() => {
+        this.#request();
+      });
+    else this.subscriber.complete();
+  }
+
+  #facts(core: TurnCore): TurnFacts {
+    return { reply: core.reply, edits: core.edits, mayRequest: this.#requests < this.plan.maxRequests };
+  }
+
+  willContinue(core: TurnCore): boolean {
+    return !core.settled && whatNext(this.state, this.#facts(core)).next === 'request';
+  }
+
+  draft(core: TurnCore): Readonly<MessageCreateParams> {
+    const { state } = settle(this.state, this.#facts(core));
+    const { pending } = state;
+    return this.#params(
+      pending === undefined
+        ? state.messages
+        : [...state.messages, { role: 'assistant', content: pending.message.content }],
+      state.params,
+    );
+  }
+
+  runTools(core: TurnCore): Observable<readonly ToolResult[] | null> {
+    return core.message$.pipe(
+      switchMap(message => {
+        if (dueCalls(message).length === 0) return of(null);
+        if (core.settled && core.toolRun === undefined) throw new TurnSettledError('runTools');
+        return this.#run(core).pipe(switchMap(results => (results === undefined ? EMPTY : of(results))));
+      }),
+      takeUntil(this.#gone$),
+    );
+  }
+
+  ask(params: MessageCreateParams): Observable<Message> {
+    return defer(() => this.source.create(params)).pipe(take(1), takeUntil(this.#gone$));
+  }
+}
+
+const runner = <T extends Turn | StreamingTurn>(
+  name: string,
+  source: MessageSource,
+  params: ToolRunnerParams,
+  streaming: boolean,
+): Observable<T> => {
+  const planned = plan(name, params);
+  return new Observable<T>(subscriber => {
+    new Run(planned, source, subscriber as unknown as Subscriber<StreamingTurn | Turn>, streaming).start();
+  });
+};
+
+/**
+ * The tool loop of the Messages API as a cold Observable of turns: request, reply, tools, results, again, until the
+ * model calls no tool.
+ *
+ * Every subscription is a run of its own; unsubscribing cancels the request and all tools at once.
+ *
+ * ```
+ * toolRunner:  --(1)----(2)-----(3|)     a turn per reply; the tools of a turn run after its next() returns
+ * ```
+ *
+ * Throws a `TypeError` for params that cannot be right (no model, no messages, a bad `max_iterations`, two tools of one
+ * name), and `InvalidHistoryError` for messages that the API would refuse. All later failures are one `RunnerError` on the error channel.
+ *
+ * @example
+ * ```ts
+ * toolRunner(source, {
+ *   model: 'claude-opus-5-5',
+ *   max_tokens: 1024,
+ *   tools: [getWeather],
+ *   messages: [{ role: 'user', content: "What's the weather in Paris?" }],
+ * }).subscribe(turn => console.log(turn.message.content));
+ * ```
+ */
+export const toolRunner = (source: MessageSource, params: ToolRunnerParams): Observable<Turn> =>
+  runner('toolRunner', source, params, false);
+
+/**
+ * The same loop with every reply streamed: an Observable of turns that are themselves Observables of events, each
+ * emitted before its request starts.
+ *
+ * ```
+ * streamingToolRunner:  x--------y--------|
+ *                       x: ab-cd|
+ *                                y: ef-gh|
+ * ```
+ *
+ * Throws what `toolRunner` throws.
+ *
+ * @example
+ * ```ts
+ * streamingToolRunner(source, params).pipe(mergeAll()).subscribe(event => console.log(event.type));
+ * ```
+ */
+export const streamingToolRunner = (
+  source: MessageSource,
+  params: ToolRunnerParams,
+): Observable<StreamingTurn> => runner('streamingToolRunner', source, params, true);

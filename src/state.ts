@@ -1,0 +1,333 @@
+import { callsOf, replayed, unansweredCalls } from './history';
+import type {
+  Message,
+  MessageCreateParams,
+  MessageParam,
+  StopReason,
+  ToolResultBlockParam,
+  ToolUseBlock,
+  Usage,
+} from './messages';
+
+/** The request parameters that a run carries from turn to turn: all but the messages and the tools. */
+export type RunnerParams = Omit<MessageCreateParams, 'messages' | 'tools' | 'stream'>;
+
+/** A change of parameters: what it names is set, `undefined` removes a field. */
+export type ParamsPatch = { readonly [K in keyof RunnerParams]?: RunnerParams[K] | undefined };
+
+/**
+ * All that a run remembers, as plain JSON: store it, send it, and go on from it with
+ * `toolRunner(source, { ...params, state })`.
+ */
+export interface RunnerState {
+  /** Version of this shape. */
+  readonly version: 1;
+  /** The conversation so far, without the reply that is `pending`. */
+  readonly messages: readonly MessageParam[];
+  /** The parameters of the next request. */
+  readonly params: RunnerParams;
+  /** A reply whose turn did not settle, and the results of those of its calls that have finished. */
+  readonly pending?: { readonly message: Message; readonly results: readonly ToolResultBlockParam[] };
+  /** Appended messages that wait, until a pause is over or the pending turn has settled. */
+  readonly queued: readonly MessageParam[];
+  /** Number of requests so far. */
+  readonly iterations: number;
+  /** Tokens of all replies so far, discarded ones included. */
+  readonly usage: UsageTotal;
+}
+
+/** Token counts summed over replies. */
+export interface UsageTotal {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_creation_input_tokens: number;
+  readonly cache_read_input_tokens: number;
+}
+
+/** What a turn may be told about the next request, in the order it was told. */
+export type Edit =
+  | { readonly _tag: 'Append'; readonly messages: readonly MessageParam[] }
+  | { readonly _tag: 'SetParams'; readonly patch: ParamsPatch }
+  | { readonly _tag: 'SetMessages'; readonly messages: readonly MessageParam[] }
+  | { readonly _tag: 'Retry' }
+  | { readonly _tag: 'Stop' };
+
+/** A reply and what became of its calls. */
+export interface Reply {
+  /** The messages it replies to. */
+  readonly sent: readonly MessageParam[];
+  /** The reply; undefined while it is on its way. */
+  readonly message: Message | undefined;
+  /** Results in call order, once all calls are answered: the reply's, or those of a history that was taken over. */
+  readonly results: readonly ToolResultBlockParam[] | undefined;
+  /** Results that have finished so far. */
+  readonly finished: readonly ToolResultBlockParam[];
+}
+
+/** Why a turn is followed by what follows: the reply's `stop_reason`, or what was done to the turn. */
+export type SettledReason = StopReason | 'append' | 'takeover' | 'retry' | 'stop' | 'max_iterations' | null;
+
+/** What comes after a turn. */
+export interface Settled {
+  /** `request`: the next one is sent; `end`: the run completes. */
+  readonly next: 'request' | 'end';
+  /**
+   * Why: the `stop_reason` of the reply, `append` where messages keep a run going that would have ended, `takeover` or
+   * `retry` where the reply was discarded, `stop`, or `max_iterations`.
+   */
+  readonly reason: SettledReason;
+  /** The state after the turn. */
+  readonly state: RunnerState;
+}
+
+const noTokens: UsageTotal = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+};
+
+/** The state that a run starts from. */
+export const initialState = (messages: readonly MessageParam[], params: RunnerParams): RunnerState => ({
+  version: 1,
+  messages,
+  params,
+  queued: [],
+  iterations: 0,
+  usage: noTokens,
+});
+
+/** The sum of two token counts; a figure that the API leaves out counts as none. */
+export const addUsage = (total: UsageTotal, usage: Partial<Usage> | undefined): UsageTotal => ({
+  input_tokens: total.input_tokens + (usage?.input_tokens ?? 0),
+  output_tokens: total.output_tokens + (usage?.output_tokens ?? 0),
+  cache_creation_input_tokens: total.cache_creation_input_tokens + (usage?.cache_creation_input_tokens ?? 0),
+  cache_read_input_tokens: total.cache_read_input_tokens + (usage?.cache_read_input_tokens ?? 0),
+});
+
+const assertNever = (edit: never): never => {
+  throw new TypeError(`unknown edit ${JSON.stringify(edit)}`);
+};
+
+/** `params` with `patch` merged in. */
+export const patched = (params: RunnerParams, patch: ParamsPatch): RunnerParams => {
+  const next: Record<string, unknown> = { ...params };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === undefined) delete next[name];
+    else next[name] = value;
+  }
+  return next as unknown as RunnerParams;
+};
+
+/** `params` with the container that a reply ran in; an id that the caller pinned stays. */
+const inContainer = (params: RunnerParams, id: string | undefined): RunnerParams => {
+  const { container } = params;
+  if (id === undefined || typeof container === 'string') return params;
+  if (container === undefined || container === null) return { ...params, container: id };
+  return container.id === undefined || container.id === null
+    ? { ...params, container: { ...container, id } }
+    : params;
+};
+
+/** What several edits come to. */
+interface Folded {
+  readonly takeover:
+    { readonly reason: 'takeover' | 'retry'; readonly messages: readonly MessageParam[] } | undefined;
+  readonly appended: readonly MessageParam[];
+  readonly params: RunnerParams;
+  readonly stopped: boolean;
+}
+
+/** The one rule of composition: the last takeover is the base, appended messages in call order, patches in call order. */
+export const foldEdits = (
+  params: RunnerParams,
+  queued: readonly MessageParam[],
+  sent: readonly MessageParam[],
+  edits: readonly Edit[],
+): Folded => {
+  let takeover: Folded['takeover'];
+  let stopped = false;
+  let appended = queued;
+  for (const edit of edits) {
+    switch (edit._tag) {
+      case 'Append':
+        appended = [...appended, ...edit.messages];
+        break;
+      case 'SetParams':
+        params = patched(params, edit.patch);
+        break;
+      case 'SetMessages':
+        takeover = { reason: 'takeover', messages: edit.messages };
+        break;
+      case 'Retry':
+        takeover = { reason: 'retry', messages: sent };
+        break;
+      case 'Stop':
+        stopped = true;
+        break;
+      default:
+        assertNever(edit);
+    }
+  }
+  return { takeover, appended, params, stopped };
+};
+
+/** `pause_turn` and `compaction`: the reply goes back unchanged and last, and the server goes on with it. */
+export const isPaused = (message: Message): boolean =>
+  message.stop_reason === 'pause_turn' || message.stop_reason === 'compaction';
+
+/** The calls that the reply asks to be run: only a reply that stopped for them does. */
+export const dueCalls = (message: Message | undefined): readonly ToolUseBlock[] =>
+  message?.stop_reason === 'tool_use' ? callsOf(message) : [];
+
+/** The answer to calls that were never run, where a request follows all the same. */
+const notRun = (message: Message): readonly ToolResultBlockParam[] =>
+  callsOf(message).map(({ id }) => ({
+    type: 'tool_result',
+    tool_use_id: id,
+    content: `Error: not run, since the reply stopped with ${String(message.stop_reason)}`,
+    is_error: true,
+  }));
+
+/** A reply made of the stored message that holds unanswered calls, whose own ids and figures are not known any more. */
+export const restored = (message: MessageParam, params: RunnerParams): Message =>
+  ({
+    id: '',
+    type: 'message',
+    role: 'assistant',
+    model: params.model,
+    content: message.content,
+    stop_reason: 'tool_use',
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    context_management: null,
+    usage: { ...noTokens },
+  }) as unknown as Message;
+
+/** What happens to a run between the edits of its turns. */
+export type Action =
+  /** A request goes out. */
+  | { readonly _tag: 'Requested' }
+  /** A complete reply came in. */
+  | { readonly _tag: 'Replied'; readonly message: Message };
+
+/** The pure reducer of requests and replies; `settle` folds what was done to a turn. */
+export const reduce = (state: RunnerState, action: Action): RunnerState => {
+  switch (action._tag) {
+    case 'Requested':
+      return { ...state, iterations: state.iterations + 1 };
+    case 'Replied': {
+      const { message } = action;
+      return {
+        ...state,
+        params: inContainer(state.params, message.container?.id),
+        usage: addUsage(state.usage, message.usage),
+      };
+    }
+    default:
+      return assertNever(action);
+  }
+};
+
+/** What comes after a turn, and why. */
+export type Decision = Pick<Settled, 'next' | 'reason'>;
+
+const decide = (
+  { takeover, appended, stopped }: Folded,
+  message: Message | undefined,
+  mayRequest: boolean,
+): Decision => {
+  const stopReason = message?.stop_reason ?? null;
+  const goesOn =
+    takeover !== undefined ||
+    appended.length > 0 ||
+    (message !== undefined && (isPaused(message) || dueCalls(message).length > 0));
+  if (stopped) return { next: 'end', reason: 'stop' };
+  if (!goesOn) return { next: 'end', reason: stopReason };
+  if (!mayRequest) return { next: 'end', reason: 'max_iterations' };
+  if (takeover !== undefined) return { next: 'request', reason: takeover.reason };
+  const ofItself = message !== undefined && (isPaused(message) || dueCalls(message).length > 0);
+  return { next: 'request', reason: ofItself ? stopReason : 'append' };
+};
+
+/** A turn as the reducer sees it. */
+export interface TurnFacts {
+  readonly reply: Reply;
+  readonly edits: readonly Edit[];
+  /** Whether `max_iterations` permits another request. */
+  readonly mayRequest: boolean;
+}
+
+/** What would come after the turn as things stand. */
+export const whatNext = (state: RunnerState, { reply, edits, mayRequest }: TurnFacts): Decision =>
+  decide(foldEdits(state.params, state.queued, reply.sent, edits), reply.message, mayRequest);
+
+/**
+ * Folds the edits of a turn into the next state, and says what comes next and why.
+ *
+ * @param own makes a message of ours out of one that the fold composes
+ */
+export const settle = (
+  state: RunnerState,
+  { reply: { sent, message, results, finished }, edits, mayRequest }: TurnFacts,
+  own: (message: MessageParam) => MessageParam = message => message,
+): Settled => {
+  const folded = foldEdits(state.params, state.queued, sent, edits);
+  const { takeover, appended, params } = folded;
+  const decision = decide(folded, message, mayRequest);
+  const rest = { version: state.version, params, iterations: state.iterations, usage: state.usage } as const;
+
+  if (takeover !== undefined) {
+    const due = unansweredCalls(takeover.messages);
+    if (due.length === 0 || results !== undefined) {
+      const answers = due.length === 0 ? [] : [own({ role: 'user', content: [...(results ?? [])] })];
+      return {
+        ...decision,
+        state: { ...rest, messages: [...takeover.messages, ...answers, ...appended], queued: [] },
+      };
+    }
+    // Not every call was answered, so the message with the calls stays apart: half of its results make no history.
+    const message = restored(takeover.messages.at(-1) as MessageParam, params);
+    const messages = takeover.messages.slice(0, -1);
+    return {
+      ...decision,
+      state: { ...rest, messages, pending: { message, results: finished }, queued: appended },
+    };
+  }
+
+  if (message === undefined)
+    return { ...decision, state: { ...rest, messages: state.messages, queued: appended } };
+  const calls = callsOf(message);
+  const due = dueCalls(message).length > 0;
+  if (calls.length > 0 && (due ? results === undefined : decision.next === 'end')) {
+    // A reply with calls that nothing answers also keeps its stop reason this way: cut ones are never run.
+    const pending = { message, results: finished };
+    return { ...decision, state: { ...rest, messages: state.messages, pending, queued: appended } };
+  }
+  const back = replayed(message);
+  const answers = due ? (results ?? []) : isPaused(message) ? [] : notRun(message);
+  const messages = [
+    ...state.messages,
+    ...(back === undefined ? [] : [own(back)]),
+    ...(answers.length === 0 ? [] : [own({ role: 'user', content: [...answers] })]),
+  ];
+  return isPaused(message)
+    ? { ...decision, state: { ...rest, messages, queued: appended } }
+    : { ...decision, state: { ...rest, messages: [...messages, ...appended], queued: [] } };
+};
+
+/** The state to resume from when a turn breaks off: the reply waits, and what was appended is not lost. */
+export const interrupted = (
+  state: RunnerState,
+  { message, finished }: Reply,
+  edits: readonly Edit[],
+): RunnerState => {
+  const { pending, ...rest } = state;
+  const queued = edits.reduce<readonly MessageParam[]>(
+    (all, edit) => (edit._tag === 'Append' ? [...all, ...edit.messages] : all),
+    state.queued,
+  );
+  if (message !== undefined) return { ...rest, queued, pending: { message, results: finished } };
+  return { ...rest, queued, ...(pending && { pending }) };
+};

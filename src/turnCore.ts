@@ -1,0 +1,244 @@
+import { AsyncSubject, ReplaySubject, Subject, Subscription, type Observable } from 'rxjs';
+import { TurnSealedError, TurnSettledError } from './errors';
+import { unansweredCalls, type MessageInput, type MessagePool } from './history';
+import type {
+  Message,
+  MessageCreateParams,
+  MessageParam,
+  MessageStreamEvent,
+  ToolResultBlockParam,
+  ToolUseBlock,
+} from './messages';
+import {
+  dueCalls,
+  foldEdits,
+  type Edit,
+  type ParamsPatch,
+  type Reply,
+  type RunnerParams,
+  type RunnerState,
+  type Settled,
+} from './state';
+import type {
+  HookResult,
+  HookValue,
+  Replied,
+  StreamingTurn,
+  ToolCallHooks,
+  ToolEvent,
+  ToolResult,
+  TurnKind,
+} from './turn';
+
+/** What a turn needs of the loop that made it. */
+export interface TurnLoop {
+  readonly state: RunnerState;
+  readonly pool: MessagePool;
+  /** Lets the loop look whether it can go on, once the code on the stack has returned. */
+  advance(core: TurnCore): void;
+  draft(core: TurnCore): Readonly<MessageCreateParams>;
+  willContinue(core: TurnCore): boolean;
+  runTools(core: TurnCore): Observable<readonly ToolResult[] | null>;
+  ask(params: MessageCreateParams): Observable<Message>;
+}
+
+/** The hooks are called with the very turn they were registered on; that it streams is true or makes no difference. */
+type AnyTurn = Replied<StreamingTurn>;
+
+const refused = {
+  messages: 'setMessages(...) takes the history over',
+  tools: 'the tools of a run come from its call',
+  stream: 'toolRunner and streamingToolRunner decide that',
+} as const;
+
+/** What the loop and the handle of a turn share: its facts, its hooks, its edits, and how far it has got. */
+export class TurnCore {
+  /** The handle; set by its constructor. */
+  declare turn: AnyTurn;
+
+  readonly events$ = new ReplaySubject<MessageStreamEvent>();
+  readonly message$ = new AsyncSubject<Message>();
+  readonly toolEvents$ = new ReplaySubject<ToolEvent>();
+  readonly toolResults$ = new AsyncSubject<readonly ToolResultBlockParam[]>();
+  readonly settled$ = new AsyncSubject<Settled>();
+  /** Every edit as it is made: a stop and a takeover reach the calls that are under way. */
+  readonly edited$ = new Subject<Edit>();
+
+  readonly edits: Edit[] = [];
+  readonly replyHooks: ((turn: AnyTurn) => HookResult)[] = [];
+  readonly callHooks: ToolCallHooks<AnyTurn>[] = [];
+  readonly resultHooks: ((
+    results: readonly ToolResult[],
+    turn: AnyTurn,
+  ) => HookValue<readonly ToolResult[]>)[] = [];
+  readonly continueHooks: ((turn: AnyTurn) => HookResult)[] = [];
+  readonly requestHooks: ((turn: AnyTurn) => HookResult)[] = [];
+
+  message: Message | undefined;
+  /** Raw text of inputs that were no JSON, by block. */
+  invalidInputs: ReadonlyMap<ToolUseBlock, string> = new Map();
+  /** Results as the tools gave them, by `tool_use` id, hooks not applied. */
+  readonly finished = new Map<string, ToolResult>();
+  /** Every call that was asked for, by `tool_use` id, so that none runs twice however it is asked for again. */
+  readonly answers = new Map<string, Observable<ToolResult | undefined>>();
+  /** The reply's calls, run once however often they are asked for. */
+  toolRun: AsyncSubject<readonly ToolResult[] | undefined> | undefined;
+  /** What will be sent. */
+  results: readonly ToolResultBlockParam[] | undefined;
+
+  /** `next(turn)` is on the stack. */
+  dispatching = false;
+  /** An `onReply` hook is running. */
+  hooking = false;
+  sealed = false;
+  settled = false;
+  holds = 0;
+
+  constructor(
+    readonly loop: TurnLoop,
+    readonly kind: TurnKind,
+    readonly index: number,
+    readonly request: Readonly<MessageCreateParams>,
+  ) {}
+
+  get toolCalls(): readonly ToolUseBlock[] {
+    return dueCalls(this.message);
+  }
+
+  get reply(): Reply {
+    return {
+      sent: this.request.messages,
+      message: this.message,
+      results: this.results,
+      finished: [...this.finished.values()].map(sent),
+    };
+  }
+
+  /** The history that is to replace the turn, if it has been taken over. */
+  get takeover(): readonly MessageParam[] | undefined {
+    return this.#folded.takeover?.messages;
+  }
+
+  /** Whether the result of a call is still wanted: a takeover discards the calls that it does not end in. */
+  expects(id: string): boolean {
+    const { takeover } = this;
+    return takeover === undefined || unansweredCalls(takeover).some(call => call.id === id);
+  }
+
+  get stopped(): boolean {
+    return this.edits.some(edit => edit._tag === 'Stop');
+  }
+
+  get #folded(): ReturnType<typeof foldEdits> {
+    const { params, queued } = this.loop.state;
+    return foldEdits(params, queued, this.request.messages, this.edits);
+  }
+
+  append(messages: readonly MessageInput[]): void {
+    this.#edit('append', {
+      _tag: 'Append',
+      messages: messages.map(message => this.loop.pool.adopt(message)),
+    });
+  }
+
+  setParams(given: ParamsPatch | ((params: RunnerParams) => ParamsPatch)): void {
+    const patch = typeof given === 'function' ? given(this.#folded.params) : given;
+    for (const [name, instead] of Object.entries(refused)) {
+      if (name in patch) throw new TypeError(`setParams: ${name} cannot be set: ${instead}`);
+    }
+    this.#edit('setParams', { _tag: 'SetParams', patch: structuredClone(patch) });
+  }
+
+  setMessages(
+    given: readonly MessageInput[] | ((messages: readonly MessageParam[]) => readonly MessageInput[]),
+  ): void {
+    this.#refuseCompaction('setMessages');
+    const messages = typeof given === 'function' ? given(this.takeover ?? this.request.messages) : given;
+    if (!Array.isArray(messages)) throw new TypeError('setMessages: an array of messages is needed');
+    this.#edit('setMessages', {
+      _tag: 'SetMessages',
+      messages: messages.map((message: MessageInput) => this.loop.pool.adopt(message)),
+    });
+  }
+
+  retry(patch?: ParamsPatch): void {
+    this.#refuseCompaction('retry');
+    this.#edit('retry', { _tag: 'Retry' });
+    if (patch !== undefined) this.setParams(patch);
+  }
+
+  stop(): void {
+    this.#edit('stop', { _tag: 'Stop' });
+  }
+
+  /** Adds a hook while the turn is open. */
+  register<Hook>(name: string, hooks: Hook[], hook: Hook): void {
+    if (this.toolRun !== undefined && (name === 'onToolCall' || name === 'onToolResults')) {
+      throw new TurnSealedError(name, 'the calls of this turn already run, with the hooks they had');
+    }
+    this.#assertOpen(name);
+    hooks.push(hook);
+  }
+
+  hold(): Subscription {
+    this.#assertOpen('hold');
+    this.holds++;
+    return new Subscription(() => {
+      this.holds--;
+      this.loop.advance(this);
+    });
+  }
+
+  /** The reply is complete: readers of the stream and of `message$` learn of it. */
+  replied(message: Message): void {
+    this.message = message;
+    this.events$.complete();
+    this.message$.next(message);
+    this.message$.complete();
+  }
+
+  /** The run goes no further: by `error`, or because nobody is left. */
+  close(error?: unknown): void {
+    this.settled = true;
+    this.sealed = true;
+    if (error === undefined) {
+      this.events$.complete();
+      this.message$.complete();
+    } else {
+      this.events$.error(error);
+      this.message$.error(error);
+    }
+    this.#completeSides();
+  }
+
+  /** The turn is over. */
+  settle(settled: Settled): void {
+    this.settled = true;
+    this.settled$.next(settled);
+    this.#completeSides();
+  }
+
+  #completeSides(): void {
+    this.toolEvents$.complete();
+    this.toolResults$.complete();
+    this.settled$.complete();
+    this.edited$.complete();
+  }
+
+  #edit(name: string, edit: Edit): void {
+    if (this.settled) throw new TurnSettledError(name);
+    this.edits.push(edit);
+    this.edited$.next(edit);
+  }
+
+  #assertOpen(what: string): void {
+    if (this.sealed || !(this.dispatching || this.hooking || this.holds > 0)) throw new TurnSealedError(what);
+  }
+
+  #refuseCompaction(what: string): void {
+    if (this.kind === 'compaction') throw new TypeError(`${what}: a compaction cannot be taken over`);
+  }
+}
+
+/** A result as it is sent: what was thrown stays here. */
+export const sent = ({ error: _, ...result }: ToolResult): ToolResultBlockParam => result;

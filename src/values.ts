@@ -1,0 +1,63 @@
+import { EMPTY, from, isObservable, Observable, of, type ObservableInput } from 'rxjs';
+
+const has = (value: object, key: PropertyKey): boolean =>
+  typeof (value as Record<PropertyKey, unknown>)[key] === 'function';
+
+const noop = (): void => undefined;
+
+/**
+ * An async iterable as an Observable whose unsubscription calls the iterator's `return()` at once. RxJS's `from` asks
+ * for it only after the value being awaited has come, which for an iterator that hangs is never.
+ */
+export const fromAsyncIterable = <Value>(iterable: AsyncIterable<Value>): Observable<Value> =>
+  new Observable(subscriber => {
+    const iterator = iterable[Symbol.asyncIterator]();
+    let ended = false;
+    const pump = async (): Promise<void> => {
+      try {
+        while (!subscriber.closed) {
+          const result = await iterator.next();
+          // What arrives after the cancellation is of no interest to anyone.
+          if (subscriber.closed) return;
+          if (result.done === true) {
+            ended = true;
+            subscriber.complete();
+          } else {
+            subscriber.next(result.value);
+          }
+        }
+      } catch (error) {
+        // Not to be returned to: an iterator that throws has ended.
+        ended = true;
+        subscriber.error(error);
+      }
+    };
+    void pump();
+    return () => {
+      if (ended) return;
+      // Nobody is left to hear how the cleanup went; a rejection must not become an unhandled one.
+      const cleanup = async (): Promise<void> => {
+        await iterator.return?.();
+      };
+      cleanup().catch(noop);
+    };
+  });
+
+/**
+ * What a callback gave, as an Observable: nothing is empty; an Observable, a Promise or an async iterable is converted;
+ * anything else is the value itself, strings and arrays included, which are never iterated.
+ */
+export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): Observable<Value> => {
+  if (given === undefined) return EMPTY;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return of(given as Value);
+  if (
+    isObservable(given) ||
+    has(given, 'then') ||
+    has(given, Symbol.observable ?? '@@observable') ||
+    has(given, 'getReader')
+  )
+    return from(given as ObservableInput<Value>);
+  if (has(given, Symbol.asyncIterator)) return fromAsyncIterable(given as AsyncIterable<Value>);
+  if (has(given, Symbol.iterator)) return from(given as Iterable<Value>);
+  return of(given as Value);
+};
