@@ -1,18 +1,253 @@
+import type { ContentBlock } from './blocks';
+import type { ContentBlockDelta, MessageStreamEvent } from './events';
 import type { Message } from './message';
-import type { MessageStreamEvent } from './events';
 
 /** The events of a streamed reply break the protocol: they are out of order, or the reply is cut short. */
 export class StreamProtocolError extends Error {
   override readonly name = 'StreamProtocolError';
 }
 
+/** Puts the events of a streamed reply together to the message that they tell (API docs: Streaming messages). */
 export interface MessageAccumulator {
+  /**
+   * Takes the next event, and never changes it. Events, blocks and deltas of kinds unknown to this version are no
+   * error.
+   *
+   * Throws {@link StreamProtocolError} for events out of order; what was received before stays readable.
+   */
   next(event: MessageStreamEvent): void;
+  /** True from `message_stop` on. */
   readonly done: boolean;
+  /**
+   * The reply, always the same object. Throws {@link StreamProtocolError} before `message_stop`: a reply that ends
+   * without it is cut short.
+   */
   message(): Message;
+  /**
+   * What has been received so far; undefined before `message_start`. Every call gives a message of its own that later
+   * events leave as it is; blocks that are complete are the same objects in all of them. A tool call that is not
+   * complete has the `input` that it started with.
+   */
   partial(): Message | undefined;
+  /**
+   * The raw text of tool inputs that were not valid JSON, by the block's place in `content`. The block itself has the
+   * input `{}`.
+   */
   readonly invalidInputs: ReadonlyMap<number, string>;
 }
+
+type Fields = Record<string, unknown>;
+
+/** A block on its way, with the number that the events call it by. */
+interface Entry {
+  readonly index: number;
+  /** A copy of the block that the start event brought, changed in place while it is open. */
+  readonly block: Fields;
+  open: boolean;
+  json: string;
+  invalid?: string;
+}
+
+const withInput: ReadonlySet<unknown> = /*#__PURE__*/ new Set([
+  'tool_use',
+  'server_tool_use',
+  'mcp_tool_use',
+]);
+
+/** Fields of `message_delta` and of its `delta` that are not the message's. `__proto__` would be no field at all. */
+const notOfTheMessage: ReadonlySet<string> = /*#__PURE__*/ new Set([
+  'type',
+  'delta',
+  'usage',
+  'id',
+  'role',
+  'content',
+  '__proto__',
+]);
+
+/** What a delta says replaces what was known. Null says nothing, but is better than a field that is missing. */
+const overwrite = (known: Fields, delta: object | null | undefined): void => {
+  for (const [key, value] of Object.entries(delta ?? {})) {
+    if (value === undefined || notOfTheMessage.has(key)) continue;
+    if (value !== null || known[key] === undefined) known[key] = value;
+  }
+};
+
+const isObject = (u: unknown): u is Fields => typeof u === 'object' && u !== null && !Array.isArray(u);
+
+const copyOf = (block: Fields): Fields =>
+  Array.isArray(block.citations)
+    ? { ...block, citations: [...(block.citations as unknown[])] }
+    : { ...block };
+
+const append = (block: Fields, field: string, owner: string, text: string): void => {
+  const before = block[field];
+  if (typeof before === 'string') block[field] = before + text;
+  else if (block.type === owner) block[field] = text;
+};
+
+const close = (entry: Entry): void => {
+  entry.open = false;
+  // A call without arguments is streamed as no text or as empty text.
+  if (entry.json.trim() === '') return;
+  try {
+    entry.block.input = JSON.parse(entry.json);
+  } catch {
+    entry.block.input = {};
+    entry.invalid = entry.json;
+  }
+};
+
+/** Makes a {@link MessageAccumulator} for one reply. */
 export const accumulator = (): MessageAccumulator => {
-  throw new StreamProtocolError('not yet');
+  let received: Fields | undefined;
+  let complete: Message | undefined;
+  /** In the order of their indices: the order in which they arrive is another where blocks interleave. */
+  const entries: Entry[] = [];
+  const latest = new Map<number, Entry>();
+
+  const add = (index: number, content: Fields, open: boolean): void => {
+    const block = copyOf(content);
+    if (withInput.has(block.type)) block.input ??= {};
+    const entry: Entry = { index, block, open, json: '' };
+    let place = entries.length;
+    while (place > 0 && entries[place - 1]!.index > index) place--;
+    entries.splice(place, 0, entry);
+    latest.set(index, entry);
+  };
+
+  const opened = (index: number, delta: ContentBlockDelta): Entry => {
+    const entry = latest.get(index);
+    if (entry?.open) return entry;
+    throw new StreamProtocolError(
+      entry
+        ? `${delta.type} after the end of block ${index}`
+        : `${delta.type} before the start of block ${index}`,
+    );
+  };
+
+  const applyDelta = (index: number, delta: ContentBlockDelta): void => {
+    switch (delta.type) {
+      case 'text_delta':
+        append(opened(index, delta).block, 'text', 'text', delta.text);
+        break;
+      case 'thinking_delta':
+        append(opened(index, delta).block, 'thinking', 'thinking', delta.thinking);
+        break;
+      case 'signature_delta': {
+        const { block } = opened(index, delta);
+        if (block.type === 'thinking' || 'signature' in block) block.signature = delta.signature;
+        break;
+      }
+      case 'citations_delta': {
+        const { block } = opened(index, delta);
+        if (Array.isArray(block.citations)) block.citations.push(delta.citation);
+        else if (block.type === 'text' || 'citations' in block) block.citations = [delta.citation];
+        break;
+      }
+      case 'compaction_delta': {
+        const { block } = opened(index, delta);
+        if (block.type !== 'compaction') break;
+        if (delta.content !== undefined) block.content = delta.content;
+        if (delta.encrypted_content !== undefined) block.encrypted_content = delta.encrypted_content;
+        break;
+      }
+      case 'input_json_delta': {
+        const entry = opened(index, delta);
+        if ('input' in entry.block) entry.json += delta.partial_json;
+        break;
+      }
+      default:
+      // A kind of delta that this version does not know.
+    }
+  };
+
+  const snapshot = (message: Fields): Message =>
+    ({
+      ...message,
+      content: entries.map(({ block, open }) => (open ? copyOf(block) : block)),
+    }) as unknown as Message;
+
+  const begun = (event: MessageStreamEvent): Fields => {
+    if (complete !== undefined) throw new StreamProtocolError(`${event.type} after message_stop`);
+    if (received === undefined) throw new StreamProtocolError(`${event.type} before message_start`);
+    return received;
+  };
+
+  return {
+    next: event => {
+      switch (event.type) {
+        case 'message_start': {
+          if (received !== undefined) throw new StreamProtocolError('a second message_start');
+          if (!isObject(event.message)) throw new StreamProtocolError('message_start without a message');
+          // Servers that are not the API's leave out what they do not count.
+          received = {
+            ...event.message,
+            usage: event.message.usage ?? { input_tokens: 0, output_tokens: 0 },
+          };
+          const content: readonly ContentBlock[] | undefined = event.message.content;
+          content?.forEach((block, index) => add(index, block as unknown as Fields, false));
+          break;
+        }
+        case 'content_block_start': {
+          const message = begun(event);
+          const block: ContentBlock | undefined = event.content_block;
+          if (!isObject(block)) throw new StreamProtocolError('content_block_start without a block');
+          if (latest.get(event.index)?.open) {
+            throw new StreamProtocolError(`a second start of block ${event.index}`);
+          }
+          add(event.index, block, true);
+          // The model that the reply was begun with refused; from here on another one speaks, and the reply is its.
+          if (block.type === 'fallback' && isObject(block.to) && typeof block.to.model === 'string') {
+            message.model = block.to.model;
+          }
+          break;
+        }
+        case 'content_block_delta':
+          begun(event);
+          if (isObject(event.delta)) applyDelta(event.index, event.delta);
+          break;
+        case 'content_block_stop': {
+          begun(event);
+          const entry = latest.get(event.index);
+          if (entry?.open) close(entry);
+          break;
+        }
+        case 'message_delta': {
+          const message = begun(event);
+          overwrite(message, event.delta);
+          overwrite(message, event);
+          const usage = { ...(message.usage as object) };
+          overwrite(usage, event.usage);
+          message.usage = usage;
+          break;
+        }
+        case 'message_stop': {
+          const message = begun(event);
+          for (const entry of entries) if (entry.open) close(entry);
+          complete = snapshot(message);
+          break;
+        }
+        default:
+        // A kind of event that this version does not know.
+      }
+    },
+    get done() {
+      return complete !== undefined;
+    },
+    message: () => {
+      if (complete !== undefined) return complete;
+      throw new StreamProtocolError(
+        `the reply ended before ${received === undefined ? 'message_start' : 'message_stop'}`,
+      );
+    },
+    partial: () => complete ?? (received && snapshot(received)),
+    get invalidInputs() {
+      const invalid = new Map<number, string>();
+      entries.forEach((entry, place) => {
+        if (entry.invalid !== undefined) invalid.set(place, entry.invalid);
+      });
+      return invalid;
+    },
+  };
 };

@@ -4,27 +4,28 @@ import { define, json, known, orNull, struct, variants } from './codec';
 import { Base64PdfSource, PlainTextSource, ToolCaller, ToolReferenceBlock } from './shared';
 import { ListedAddedTool, ToolChangeReference } from './tools';
 
-/** Text of the reply; `citations` is null where nothing is cited. */
-export interface TextBlock extends t.TypeOf<typeof TextBlock> {}
-export const TextBlock = /*#__PURE__*/ define(() =>
+const textBlock = /*#__PURE__*/ define(() =>
   struct('TextBlock', { type: t.literal('text'), text: t.string }, { citations: t.array(TextCitation) }),
 );
+/** Text of the reply; `citations` is null where nothing is cited. */
+export interface TextBlock extends t.TypeOf<typeof textBlock> {}
+export const TextBlock: t.Type<TextBlock> = textBlock;
 
-/** The model's thinking, signed: it goes back unchanged or not at all (API docs: Extended thinking). */
-export interface ThinkingBlock extends t.TypeOf<typeof ThinkingBlock> {}
-export const ThinkingBlock = /*#__PURE__*/ define(() =>
+const thinkingBlock = /*#__PURE__*/ define(() =>
   struct('ThinkingBlock', { type: t.literal('thinking'), thinking: t.string, signature: t.string }),
 );
+/** The model's thinking, signed: it goes back unchanged or not at all (API docs: Extended thinking). */
+export interface ThinkingBlock extends t.TypeOf<typeof thinkingBlock> {}
+export const ThinkingBlock: t.Type<ThinkingBlock> = thinkingBlock;
 
-/** Thinking that the API shows in encrypted form only. */
-export interface RedactedThinkingBlock extends t.TypeOf<typeof RedactedThinkingBlock> {}
-export const RedactedThinkingBlock = /*#__PURE__*/ define(() =>
+const redactedThinkingBlock = /*#__PURE__*/ define(() =>
   struct('RedactedThinkingBlock', { type: t.literal('redacted_thinking'), data: t.string }),
 );
+/** Thinking that the API shows in encrypted form only. */
+export interface RedactedThinkingBlock extends t.TypeOf<typeof redactedThinkingBlock> {}
+export const RedactedThinkingBlock: t.Type<RedactedThinkingBlock> = redactedThinkingBlock;
 
-/** A call of a tool that the client runs, answered by a `tool_result` block with its id. */
-export interface ToolUseBlock extends t.TypeOf<typeof ToolUseBlock> {}
-export const ToolUseBlock = /*#__PURE__*/ define(() =>
+const toolUseBlock = /*#__PURE__*/ define(() =>
   struct(
     'ToolUseBlock',
     { type: t.literal('tool_use'), id: t.string, name: t.string, input: json },
@@ -32,6 +33,9 @@ export const ToolUseBlock = /*#__PURE__*/ define(() =>
     { caller: ToolCaller, toolset_name: orNull(t.string) },
   ),
 );
+/** A call of a tool that the client runs, answered by a `tool_result` block with its id. */
+export interface ToolUseBlock extends t.TypeOf<typeof toolUseBlock> {}
+export const ToolUseBlock: t.Type<ToolUseBlock> = toolUseBlock;
 
 /** The tools that the server runs. */
 export type ServerToolName =
@@ -56,9 +60,7 @@ export const ServerToolName: t.Type<ServerToolName> = /*#__PURE__*/ define(() =>
   ),
 );
 
-/** A call of a tool that the server runs itself. */
-export interface ServerToolUseBlock extends t.TypeOf<typeof ServerToolUseBlock> {}
-export const ServerToolUseBlock = /*#__PURE__*/ define(() =>
+const serverToolUseBlock = /*#__PURE__*/ define(() =>
   struct(
     'ServerToolUseBlock',
     { type: t.literal('server_tool_use'), id: t.string, name: ServerToolName, input: t.UnknownRecord },
@@ -66,20 +68,22 @@ export const ServerToolUseBlock = /*#__PURE__*/ define(() =>
     { caller: ToolCaller },
   ),
 );
+/** A call of a tool that the server runs itself. */
+export interface ServerToolUseBlock extends t.TypeOf<typeof serverToolUseBlock> {}
+export const ServerToolUseBlock: t.Type<ServerToolUseBlock> = serverToolUseBlock;
 
-/** One page that a web search found. */
-export interface WebSearchResultBlock extends t.TypeOf<typeof WebSearchResultBlock> {}
-export const WebSearchResultBlock = /*#__PURE__*/ define(() =>
+const webSearchResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'WebSearchResultBlock',
     { type: t.literal('web_search_result'), url: t.string, title: t.string, encrypted_content: t.string },
     { page_age: t.string },
   ),
 );
+/** One page that a web search found. */
+export interface WebSearchResultBlock extends t.TypeOf<typeof webSearchResultBlock> {}
+export const WebSearchResultBlock: t.Type<WebSearchResultBlock> = webSearchResultBlock;
 
-/** Why a web search failed. */
-export interface WebSearchToolResultError extends t.TypeOf<typeof WebSearchToolResultError> {}
-export const WebSearchToolResultError = /*#__PURE__*/ define(() =>
+const webSearchToolResultError = /*#__PURE__*/ define(() =>
   struct('WebSearchToolResultError', {
     type: t.literal('web_search_tool_result_error'),
     error_code: known(
@@ -92,10 +96,11 @@ export const WebSearchToolResultError = /*#__PURE__*/ define(() =>
     ),
   }),
 );
+/** Why a web search failed. */
+export interface WebSearchToolResultError extends t.TypeOf<typeof webSearchToolResultError> {}
+export const WebSearchToolResultError: t.Type<WebSearchToolResultError> = webSearchToolResultError;
 
-/** What a web search found, or why it failed. */
-export interface WebSearchToolResultBlock extends t.TypeOf<typeof WebSearchToolResultBlock> {}
-export const WebSearchToolResultBlock = /*#__PURE__*/ define(() =>
+const webSearchToolResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'WebSearchToolResultBlock',
     {
@@ -107,10 +112,11 @@ export const WebSearchToolResultBlock = /*#__PURE__*/ define(() =>
     { caller: ToolCaller },
   ),
 );
+/** What a web search found, or why it failed. */
+export interface WebSearchToolResultBlock extends t.TypeOf<typeof webSearchToolResultBlock> {}
+export const WebSearchToolResultBlock: t.Type<WebSearchToolResultBlock> = webSearchToolResultBlock;
 
-/** A document that the server fetched. */
-export interface DocumentBlock extends t.TypeOf<typeof DocumentBlock> {}
-export const DocumentBlock = /*#__PURE__*/ define(() =>
+const documentBlock = /*#__PURE__*/ define(() =>
   struct(
     'DocumentBlock',
     {
@@ -120,20 +126,22 @@ export const DocumentBlock = /*#__PURE__*/ define(() =>
     { citations: struct('CitationConfig', { enabled: t.boolean }), title: t.string },
   ),
 );
+/** A document that the server fetched. */
+export interface DocumentBlock extends t.TypeOf<typeof documentBlock> {}
+export const DocumentBlock: t.Type<DocumentBlock> = documentBlock;
 
-/** A page that was fetched; `retrieved_at` is an ISO 8601 time. */
-export interface WebFetchResultBlock extends t.TypeOf<typeof WebFetchResultBlock> {}
-export const WebFetchResultBlock = /*#__PURE__*/ define(() =>
+const webFetchResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchResultBlock',
     { type: t.literal('web_fetch_result'), url: t.string, content: DocumentBlock },
     { retrieved_at: t.string },
   ),
 );
+/** A page that was fetched; `retrieved_at` is an ISO 8601 time. */
+export interface WebFetchResultBlock extends t.TypeOf<typeof webFetchResultBlock> {}
+export const WebFetchResultBlock: t.Type<WebFetchResultBlock> = webFetchResultBlock;
 
-/** Why a page could not be fetched. */
-export interface WebFetchToolResultError extends t.TypeOf<typeof WebFetchToolResultError> {}
-export const WebFetchToolResultError = /*#__PURE__*/ define(() =>
+const webFetchToolResultError = /*#__PURE__*/ define(() =>
   struct('WebFetchToolResultError', {
     type: t.literal('web_fetch_tool_result_error'),
     error_code: known(
@@ -150,10 +158,11 @@ export const WebFetchToolResultError = /*#__PURE__*/ define(() =>
     ),
   }),
 );
+/** Why a page could not be fetched. */
+export interface WebFetchToolResultError extends t.TypeOf<typeof webFetchToolResultError> {}
+export const WebFetchToolResultError: t.Type<WebFetchToolResultError> = webFetchToolResultError;
 
-/** The page that was fetched, or why that failed. */
-export interface WebFetchToolResultBlock extends t.TypeOf<typeof WebFetchToolResultBlock> {}
-export const WebFetchToolResultBlock = /*#__PURE__*/ define(() =>
+const webFetchToolResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchToolResultBlock',
     {
@@ -168,10 +177,11 @@ export const WebFetchToolResultBlock = /*#__PURE__*/ define(() =>
     { caller: ToolCaller },
   ),
 );
+/** The page that was fetched, or why that failed. */
+export interface WebFetchToolResultBlock extends t.TypeOf<typeof webFetchToolResultBlock> {}
+export const WebFetchToolResultBlock: t.Type<WebFetchToolResultBlock> = webFetchToolResultBlock;
 
-/** Why the advisor gave no advice. */
-export interface AdvisorToolResultError extends t.TypeOf<typeof AdvisorToolResultError> {}
-export const AdvisorToolResultError = /*#__PURE__*/ define(() =>
+const advisorToolResultError = /*#__PURE__*/ define(() =>
   struct('AdvisorToolResultError', {
     type: t.literal('advisor_tool_result_error'),
     error_code: known(
@@ -185,30 +195,33 @@ export const AdvisorToolResultError = /*#__PURE__*/ define(() =>
     ),
   }),
 );
+/** Why the advisor gave no advice. */
+export interface AdvisorToolResultError extends t.TypeOf<typeof advisorToolResultError> {}
+export const AdvisorToolResultError: t.Type<AdvisorToolResultError> = advisorToolResultError;
 
-/** Advice in clear text. */
-export interface AdvisorResultBlock extends t.TypeOf<typeof AdvisorResultBlock> {}
-export const AdvisorResultBlock = /*#__PURE__*/ define(() =>
+const advisorResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'AdvisorResultBlock',
     { type: t.literal('advisor_result'), text: t.string },
     { stop_reason: t.string },
   ),
 );
+/** Advice in clear text. */
+export interface AdvisorResultBlock extends t.TypeOf<typeof advisorResultBlock> {}
+export const AdvisorResultBlock: t.Type<AdvisorResultBlock> = advisorResultBlock;
 
-/** Advice that only the model may read. */
-export interface AdvisorRedactedResultBlock extends t.TypeOf<typeof AdvisorRedactedResultBlock> {}
-export const AdvisorRedactedResultBlock = /*#__PURE__*/ define(() =>
+const advisorRedactedResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'AdvisorRedactedResultBlock',
     { type: t.literal('advisor_redacted_result'), encrypted_content: t.string },
     { stop_reason: t.string },
   ),
 );
+/** Advice that only the model may read. */
+export interface AdvisorRedactedResultBlock extends t.TypeOf<typeof advisorRedactedResultBlock> {}
+export const AdvisorRedactedResultBlock: t.Type<AdvisorRedactedResultBlock> = advisorRedactedResultBlock;
 
-/** The advice of another model, or why there is none. */
-export interface AdvisorToolResultBlock extends t.TypeOf<typeof AdvisorToolResultBlock> {}
-export const AdvisorToolResultBlock = /*#__PURE__*/ define(() =>
+const advisorToolResultBlock = /*#__PURE__*/ define(() =>
   struct('AdvisorToolResultBlock', {
     type: t.literal('advisor_tool_result'),
     tool_use_id: t.string,
@@ -219,16 +232,18 @@ export const AdvisorToolResultBlock = /*#__PURE__*/ define(() =>
     }),
   }),
 );
+/** The advice of another model, or why there is none. */
+export interface AdvisorToolResultBlock extends t.TypeOf<typeof advisorToolResultBlock> {}
+export const AdvisorToolResultBlock: t.Type<AdvisorToolResultBlock> = advisorToolResultBlock;
 
-/** A file that executed code made. */
-export interface CodeExecutionOutputBlock extends t.TypeOf<typeof CodeExecutionOutputBlock> {}
-export const CodeExecutionOutputBlock = /*#__PURE__*/ define(() =>
+const codeExecutionOutputBlock = /*#__PURE__*/ define(() =>
   struct('CodeExecutionOutputBlock', { type: t.literal('code_execution_output'), file_id: t.string }),
 );
+/** A file that executed code made. */
+export interface CodeExecutionOutputBlock extends t.TypeOf<typeof codeExecutionOutputBlock> {}
+export const CodeExecutionOutputBlock: t.Type<CodeExecutionOutputBlock> = codeExecutionOutputBlock;
 
-/** What executed code put out. */
-export interface CodeExecutionResultBlock extends t.TypeOf<typeof CodeExecutionResultBlock> {}
-export const CodeExecutionResultBlock = /*#__PURE__*/ define(() =>
+const codeExecutionResultBlock = /*#__PURE__*/ define(() =>
   struct('CodeExecutionResultBlock', {
     type: t.literal('code_execution_result'),
     content: t.array(CodeExecutionOutputBlock),
@@ -237,12 +252,11 @@ export const CodeExecutionResultBlock = /*#__PURE__*/ define(() =>
     stderr: t.string,
   }),
 );
+/** What executed code put out. */
+export interface CodeExecutionResultBlock extends t.TypeOf<typeof codeExecutionResultBlock> {}
+export const CodeExecutionResultBlock: t.Type<CodeExecutionResultBlock> = codeExecutionResultBlock;
 
-/** What executed code put out, where only the model may read it. */
-export interface EncryptedCodeExecutionResultBlock extends t.TypeOf<
-  typeof EncryptedCodeExecutionResultBlock
-> {}
-export const EncryptedCodeExecutionResultBlock = /*#__PURE__*/ define(() =>
+const encryptedCodeExecutionResultBlock = /*#__PURE__*/ define(() =>
   struct('EncryptedCodeExecutionResultBlock', {
     type: t.literal('encrypted_code_execution_result'),
     content: t.array(CodeExecutionOutputBlock),
@@ -251,19 +265,25 @@ export const EncryptedCodeExecutionResultBlock = /*#__PURE__*/ define(() =>
     stderr: t.string,
   }),
 );
+/** What executed code put out, where only the model may read it. */
+export interface EncryptedCodeExecutionResultBlock extends t.TypeOf<
+  typeof encryptedCodeExecutionResultBlock
+> {}
+export const EncryptedCodeExecutionResultBlock: t.Type<EncryptedCodeExecutionResultBlock> =
+  encryptedCodeExecutionResultBlock;
 
-/** Why code was not executed. */
-export interface CodeExecutionToolResultError extends t.TypeOf<typeof CodeExecutionToolResultError> {}
-export const CodeExecutionToolResultError = /*#__PURE__*/ define(() =>
+const codeExecutionToolResultError = /*#__PURE__*/ define(() =>
   struct('CodeExecutionToolResultError', {
     type: t.literal('code_execution_tool_result_error'),
     error_code: known('invalid_tool_input', 'unavailable', 'too_many_requests', 'execution_time_exceeded'),
   }),
 );
+/** Why code was not executed. */
+export interface CodeExecutionToolResultError extends t.TypeOf<typeof codeExecutionToolResultError> {}
+export const CodeExecutionToolResultError: t.Type<CodeExecutionToolResultError> =
+  codeExecutionToolResultError;
 
-/** The outcome of a code execution on the server. */
-export interface CodeExecutionToolResultBlock extends t.TypeOf<typeof CodeExecutionToolResultBlock> {}
-export const CodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
+const codeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
   struct('CodeExecutionToolResultBlock', {
     type: t.literal('code_execution_tool_result'),
     tool_use_id: t.string,
@@ -274,19 +294,23 @@ export const CodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
     }),
   }),
 );
+/** The outcome of a code execution on the server. */
+export interface CodeExecutionToolResultBlock extends t.TypeOf<typeof codeExecutionToolResultBlock> {}
+export const CodeExecutionToolResultBlock: t.Type<CodeExecutionToolResultBlock> =
+  codeExecutionToolResultBlock;
 
-/** A file that a shell command made. */
-export interface BashCodeExecutionOutputBlock extends t.TypeOf<typeof BashCodeExecutionOutputBlock> {}
-export const BashCodeExecutionOutputBlock = /*#__PURE__*/ define(() =>
+const bashCodeExecutionOutputBlock = /*#__PURE__*/ define(() =>
   struct('BashCodeExecutionOutputBlock', {
     type: t.literal('bash_code_execution_output'),
     file_id: t.string,
   }),
 );
+/** A file that a shell command made. */
+export interface BashCodeExecutionOutputBlock extends t.TypeOf<typeof bashCodeExecutionOutputBlock> {}
+export const BashCodeExecutionOutputBlock: t.Type<BashCodeExecutionOutputBlock> =
+  bashCodeExecutionOutputBlock;
 
-/** What a shell command put out. */
-export interface BashCodeExecutionResultBlock extends t.TypeOf<typeof BashCodeExecutionResultBlock> {}
-export const BashCodeExecutionResultBlock = /*#__PURE__*/ define(() =>
+const bashCodeExecutionResultBlock = /*#__PURE__*/ define(() =>
   struct('BashCodeExecutionResultBlock', {
     type: t.literal('bash_code_execution_result'),
     content: t.array(BashCodeExecutionOutputBlock),
@@ -295,10 +319,12 @@ export const BashCodeExecutionResultBlock = /*#__PURE__*/ define(() =>
     stderr: t.string,
   }),
 );
+/** What a shell command put out. */
+export interface BashCodeExecutionResultBlock extends t.TypeOf<typeof bashCodeExecutionResultBlock> {}
+export const BashCodeExecutionResultBlock: t.Type<BashCodeExecutionResultBlock> =
+  bashCodeExecutionResultBlock;
 
-/** Why a shell command was not executed. */
-export interface BashCodeExecutionToolResultError extends t.TypeOf<typeof BashCodeExecutionToolResultError> {}
-export const BashCodeExecutionToolResultError = /*#__PURE__*/ define(() =>
+const bashCodeExecutionToolResultError = /*#__PURE__*/ define(() =>
   struct('BashCodeExecutionToolResultError', {
     type: t.literal('bash_code_execution_tool_result_error'),
     error_code: known(
@@ -310,10 +336,12 @@ export const BashCodeExecutionToolResultError = /*#__PURE__*/ define(() =>
     ),
   }),
 );
+/** Why a shell command was not executed. */
+export interface BashCodeExecutionToolResultError extends t.TypeOf<typeof bashCodeExecutionToolResultError> {}
+export const BashCodeExecutionToolResultError: t.Type<BashCodeExecutionToolResultError> =
+  bashCodeExecutionToolResultError;
 
-/** The outcome of a shell command on the server. */
-export interface BashCodeExecutionToolResultBlock extends t.TypeOf<typeof BashCodeExecutionToolResultBlock> {}
-export const BashCodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
+const bashCodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
   struct('BashCodeExecutionToolResultBlock', {
     type: t.literal('bash_code_execution_tool_result'),
     tool_use_id: t.string,
@@ -323,12 +351,12 @@ export const BashCodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
     }),
   }),
 );
+/** The outcome of a shell command on the server. */
+export interface BashCodeExecutionToolResultBlock extends t.TypeOf<typeof bashCodeExecutionToolResultBlock> {}
+export const BashCodeExecutionToolResultBlock: t.Type<BashCodeExecutionToolResultBlock> =
+  bashCodeExecutionToolResultBlock;
 
-/** A file, or the part of it that was asked for. */
-export interface TextEditorCodeExecutionViewResultBlock extends t.TypeOf<
-  typeof TextEditorCodeExecutionViewResultBlock
-> {}
-export const TextEditorCodeExecutionViewResultBlock = /*#__PURE__*/ define(() =>
+const textEditorCodeExecutionViewResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorCodeExecutionViewResultBlock',
     {
@@ -339,23 +367,27 @@ export const TextEditorCodeExecutionViewResultBlock = /*#__PURE__*/ define(() =>
     { num_lines: t.number, start_line: t.number, total_lines: t.number },
   ),
 );
-
-/** A file was written. */
-export interface TextEditorCodeExecutionCreateResultBlock extends t.TypeOf<
-  typeof TextEditorCodeExecutionCreateResultBlock
+/** A file, or the part of it that was asked for. */
+export interface TextEditorCodeExecutionViewResultBlock extends t.TypeOf<
+  typeof textEditorCodeExecutionViewResultBlock
 > {}
-export const TextEditorCodeExecutionCreateResultBlock = /*#__PURE__*/ define(() =>
+export const TextEditorCodeExecutionViewResultBlock: t.Type<TextEditorCodeExecutionViewResultBlock> =
+  textEditorCodeExecutionViewResultBlock;
+
+const textEditorCodeExecutionCreateResultBlock = /*#__PURE__*/ define(() =>
   struct('TextEditorCodeExecutionCreateResultBlock', {
     type: t.literal('text_editor_code_execution_create_result'),
     is_file_update: t.boolean,
   }),
 );
-
-/** Text of a file was replaced. */
-export interface TextEditorCodeExecutionStrReplaceResultBlock extends t.TypeOf<
-  typeof TextEditorCodeExecutionStrReplaceResultBlock
+/** A file was written. */
+export interface TextEditorCodeExecutionCreateResultBlock extends t.TypeOf<
+  typeof textEditorCodeExecutionCreateResultBlock
 > {}
-export const TextEditorCodeExecutionStrReplaceResultBlock = /*#__PURE__*/ define(() =>
+export const TextEditorCodeExecutionCreateResultBlock: t.Type<TextEditorCodeExecutionCreateResultBlock> =
+  textEditorCodeExecutionCreateResultBlock;
+
+const textEditorCodeExecutionStrReplaceResultBlock = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorCodeExecutionStrReplaceResultBlock',
     { type: t.literal('text_editor_code_execution_str_replace_result') },
@@ -368,12 +400,14 @@ export const TextEditorCodeExecutionStrReplaceResultBlock = /*#__PURE__*/ define
     },
   ),
 );
-
-/** Why a file was not viewed or edited. */
-export interface TextEditorCodeExecutionToolResultError extends t.TypeOf<
-  typeof TextEditorCodeExecutionToolResultError
+/** Text of a file was replaced. */
+export interface TextEditorCodeExecutionStrReplaceResultBlock extends t.TypeOf<
+  typeof textEditorCodeExecutionStrReplaceResultBlock
 > {}
-export const TextEditorCodeExecutionToolResultError = /*#__PURE__*/ define(() =>
+export const TextEditorCodeExecutionStrReplaceResultBlock: t.Type<TextEditorCodeExecutionStrReplaceResultBlock> =
+  textEditorCodeExecutionStrReplaceResultBlock;
+
+const textEditorCodeExecutionToolResultError = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorCodeExecutionToolResultError',
     {
@@ -389,12 +423,14 @@ export const TextEditorCodeExecutionToolResultError = /*#__PURE__*/ define(() =>
     { error_message: t.string },
   ),
 );
-
-/** The outcome of viewing or editing a file on the server. */
-export interface TextEditorCodeExecutionToolResultBlock extends t.TypeOf<
-  typeof TextEditorCodeExecutionToolResultBlock
+/** Why a file was not viewed or edited. */
+export interface TextEditorCodeExecutionToolResultError extends t.TypeOf<
+  typeof textEditorCodeExecutionToolResultError
 > {}
-export const TextEditorCodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
+export const TextEditorCodeExecutionToolResultError: t.Type<TextEditorCodeExecutionToolResultError> =
+  textEditorCodeExecutionToolResultError;
+
+const textEditorCodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
   struct('TextEditorCodeExecutionToolResultBlock', {
     type: t.literal('text_editor_code_execution_tool_result'),
     tool_use_id: t.string,
@@ -406,19 +442,24 @@ export const TextEditorCodeExecutionToolResultBlock = /*#__PURE__*/ define(() =>
     }),
   }),
 );
+/** The outcome of viewing or editing a file on the server. */
+export interface TextEditorCodeExecutionToolResultBlock extends t.TypeOf<
+  typeof textEditorCodeExecutionToolResultBlock
+> {}
+export const TextEditorCodeExecutionToolResultBlock: t.Type<TextEditorCodeExecutionToolResultBlock> =
+  textEditorCodeExecutionToolResultBlock;
 
-/** The tools that a search found. */
-export interface ToolSearchResultBlock extends t.TypeOf<typeof ToolSearchResultBlock> {}
-export const ToolSearchResultBlock = /*#__PURE__*/ define(() =>
+const toolSearchResultBlock = /*#__PURE__*/ define(() =>
   struct('ToolSearchResultBlock', {
     type: t.literal('tool_search_tool_search_result'),
     tool_references: t.array(ToolReferenceBlock),
   }),
 );
+/** The tools that a search found. */
+export interface ToolSearchResultBlock extends t.TypeOf<typeof toolSearchResultBlock> {}
+export const ToolSearchResultBlock: t.Type<ToolSearchResultBlock> = toolSearchResultBlock;
 
-/** Why a tool search failed. */
-export interface ToolSearchToolResultError extends t.TypeOf<typeof ToolSearchToolResultError> {}
-export const ToolSearchToolResultError = /*#__PURE__*/ define(() =>
+const toolSearchToolResultError = /*#__PURE__*/ define(() =>
   struct(
     'ToolSearchToolResultError',
     {
@@ -428,10 +469,11 @@ export const ToolSearchToolResultError = /*#__PURE__*/ define(() =>
     { error_message: t.string },
   ),
 );
+/** Why a tool search failed. */
+export interface ToolSearchToolResultError extends t.TypeOf<typeof toolSearchToolResultError> {}
+export const ToolSearchToolResultError: t.Type<ToolSearchToolResultError> = toolSearchToolResultError;
 
-/** The outcome of a search among deferred tools. */
-export interface ToolSearchToolResultBlock extends t.TypeOf<typeof ToolSearchToolResultBlock> {}
-export const ToolSearchToolResultBlock = /*#__PURE__*/ define(() =>
+const toolSearchToolResultBlock = /*#__PURE__*/ define(() =>
   struct('ToolSearchToolResultBlock', {
     type: t.literal('tool_search_tool_result'),
     tool_use_id: t.string,
@@ -441,10 +483,11 @@ export const ToolSearchToolResultBlock = /*#__PURE__*/ define(() =>
     }),
   }),
 );
+/** The outcome of a search among deferred tools. */
+export interface ToolSearchToolResultBlock extends t.TypeOf<typeof toolSearchToolResultBlock> {}
+export const ToolSearchToolResultBlock: t.Type<ToolSearchToolResultBlock> = toolSearchToolResultBlock;
 
-/** A call of a tool of an MCP server, made by the API itself. */
-export interface McpToolUseBlock extends t.TypeOf<typeof McpToolUseBlock> {}
-export const McpToolUseBlock = /*#__PURE__*/ define(() =>
+const mcpToolUseBlock = /*#__PURE__*/ define(() =>
   struct('McpToolUseBlock', {
     type: t.literal('mcp_tool_use'),
     id: t.string,
@@ -453,10 +496,11 @@ export const McpToolUseBlock = /*#__PURE__*/ define(() =>
     input: json,
   }),
 );
+/** A call of a tool of an MCP server, made by the API itself. */
+export interface McpToolUseBlock extends t.TypeOf<typeof mcpToolUseBlock> {}
+export const McpToolUseBlock: t.Type<McpToolUseBlock> = mcpToolUseBlock;
 
-/** What a tool of an MCP server answered. */
-export interface McpToolResultBlock extends t.TypeOf<typeof McpToolResultBlock> {}
-export const McpToolResultBlock = /*#__PURE__*/ define(() =>
+const mcpToolResultBlock = /*#__PURE__*/ define(() =>
   struct('McpToolResultBlock', {
     type: t.literal('mcp_tool_result'),
     tool_use_id: t.string,
@@ -464,44 +508,50 @@ export const McpToolResultBlock = /*#__PURE__*/ define(() =>
     content: t.union([t.string, t.array(TextBlock)]),
   }),
 );
+/** What a tool of an MCP server answered. */
+export interface McpToolResultBlock extends t.TypeOf<typeof mcpToolResultBlock> {}
+export const McpToolResultBlock: t.Type<McpToolResultBlock> = mcpToolResultBlock;
 
-/** A tool of an MCP server, as a reply lists it. */
-export interface McpTool extends t.TypeOf<typeof McpTool> {}
-export const McpTool = /*#__PURE__*/ define(() =>
+const mcpTool = /*#__PURE__*/ define(() =>
   struct('McpTool', { name: t.string, input_schema: t.UnknownRecord }, {}, { description: t.string }),
 );
+/** A tool of an MCP server, as a reply lists it. */
+export interface McpTool extends t.TypeOf<typeof mcpTool> {}
+export const McpTool: t.Type<McpTool> = mcpTool;
 
-/** The tools that an MCP server has to offer. */
-export interface McpToolListingBlock extends t.TypeOf<typeof McpToolListingBlock> {}
-export const McpToolListingBlock = /*#__PURE__*/ define(() =>
+const mcpToolListingBlock = /*#__PURE__*/ define(() =>
   struct('McpToolListingBlock', {
     type: t.literal('mcp_tool_listing'),
     mcp_server_name: t.string,
     tools: t.array(McpTool),
   }),
 );
+/** The tools that an MCP server has to offer. */
+export interface McpToolListingBlock extends t.TypeOf<typeof mcpToolListingBlock> {}
+export const McpToolListingBlock: t.Type<McpToolListingBlock> = mcpToolListingBlock;
 
-/** A file that was put into the container. */
-export interface ContainerUploadBlock extends t.TypeOf<typeof ContainerUploadBlock> {}
-export const ContainerUploadBlock = /*#__PURE__*/ define(() =>
+const containerUploadBlock = /*#__PURE__*/ define(() =>
   struct('ContainerUploadBlock', { type: t.literal('container_upload'), file_id: t.string }),
 );
+/** A file that was put into the container. */
+export interface ContainerUploadBlock extends t.TypeOf<typeof containerUploadBlock> {}
+export const ContainerUploadBlock: t.Type<ContainerUploadBlock> = containerUploadBlock;
 
-/** Tools that were added in mid-conversation, as a compaction repeats it. */
-export interface ToolAdditionBlock extends t.TypeOf<typeof ToolAdditionBlock> {}
-export const ToolAdditionBlock = /*#__PURE__*/ define(() =>
+const toolAdditionBlock = /*#__PURE__*/ define(() =>
   struct('ToolAdditionBlock', { type: t.literal('tool_addition'), tool: ListedAddedTool }),
 );
+/** Tools that were added in mid-conversation, as a compaction repeats it. */
+export interface ToolAdditionBlock extends t.TypeOf<typeof toolAdditionBlock> {}
+export const ToolAdditionBlock: t.Type<ToolAdditionBlock> = toolAdditionBlock;
 
-/** Tools that were removed in mid-conversation, as a compaction repeats it. */
-export interface ToolRemovalBlock extends t.TypeOf<typeof ToolRemovalBlock> {}
-export const ToolRemovalBlock = /*#__PURE__*/ define(() =>
+const toolRemovalBlock = /*#__PURE__*/ define(() =>
   struct('ToolRemovalBlock', { type: t.literal('tool_removal'), tool: ToolChangeReference }),
 );
+/** Tools that were removed in mid-conversation, as a compaction repeats it. */
+export interface ToolRemovalBlock extends t.TypeOf<typeof toolRemovalBlock> {}
+export const ToolRemovalBlock: t.Type<ToolRemovalBlock> = toolRemovalBlock;
 
-/** The summary that stands for all before it; `content` is null if summing up failed (API docs: Compaction). */
-export interface CompactionBlock extends t.TypeOf<typeof CompactionBlock> {}
-export const CompactionBlock = /*#__PURE__*/ define(() =>
+const compactionBlock = /*#__PURE__*/ define(() =>
   struct(
     'CompactionBlock',
     { type: t.literal('compaction') },
@@ -519,6 +569,9 @@ export const CompactionBlock = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The summary that stands for all before it; `content` is null if summing up failed (API docs: Compaction). */
+export interface CompactionBlock extends t.TypeOf<typeof compactionBlock> {}
+export const CompactionBlock: t.Type<CompactionBlock> = compactionBlock;
 
 /** Why a model refuses. */
 export type RefusalCategory = 'cyber' | 'bio' | 'frontier_llm' | 'reasoning_extraction' | 'general_harms';
@@ -526,13 +579,12 @@ export const RefusalCategory: t.Type<RefusalCategory> = /*#__PURE__*/ define(() 
   known('cyber', 'bio', 'frontier_llm', 'reasoning_extraction', 'general_harms'),
 );
 
+const fallbackModel = /*#__PURE__*/ define(() => struct('FallbackModel', { model: t.string }));
 /** A model that a reply fell back from or to. */
-export interface FallbackModel extends t.TypeOf<typeof FallbackModel> {}
-export const FallbackModel = /*#__PURE__*/ define(() => struct('FallbackModel', { model: t.string }));
+export interface FallbackModel extends t.TypeOf<typeof fallbackModel> {}
+export const FallbackModel: t.Type<FallbackModel> = fallbackModel;
 
-/** From here on another model speaks, since the first one refused; calls before this block are not run. */
-export interface FallbackBlock extends t.TypeOf<typeof FallbackBlock> {}
-export const FallbackBlock = /*#__PURE__*/ define(() =>
+const fallbackBlock = /*#__PURE__*/ define(() =>
   struct('FallbackBlock', {
     type: t.literal('fallback'),
     from: FallbackModel,
@@ -540,6 +592,9 @@ export const FallbackBlock = /*#__PURE__*/ define(() =>
     trigger: struct('FallbackTrigger', { type: t.literal('refusal') }, { category: RefusalCategory }),
   }),
 );
+/** From here on another model speaks, since the first one refused; calls before this block are not run. */
+export interface FallbackBlock extends t.TypeOf<typeof fallbackBlock> {}
+export const FallbackBlock: t.Type<FallbackBlock> = fallbackBlock;
 
 /**
  * A block of a reply (API docs: Messages).

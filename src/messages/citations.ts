@@ -1,9 +1,7 @@
 import * as t from 'io-ts';
 import { define, struct, variants } from './codec';
 
-/** A citation of characters of a plain text document. */
-export interface CharLocation extends t.TypeOf<typeof CharLocation> {}
-export const CharLocation = /*#__PURE__*/ define(() =>
+const charLocation = /*#__PURE__*/ define(() =>
   struct(
     'CharLocation',
     {
@@ -16,10 +14,11 @@ export const CharLocation = /*#__PURE__*/ define(() =>
     { document_title: t.string, file_id: t.string },
   ),
 );
+/** A citation of characters of a plain text document. */
+export interface CharLocation extends t.TypeOf<typeof charLocation> {}
+export const CharLocation: t.Type<CharLocation> = charLocation;
 
-/** A citation of pages of a PDF. */
-export interface PageLocation extends t.TypeOf<typeof PageLocation> {}
-export const PageLocation = /*#__PURE__*/ define(() =>
+const pageLocation = /*#__PURE__*/ define(() =>
   struct(
     'PageLocation',
     {
@@ -32,10 +31,11 @@ export const PageLocation = /*#__PURE__*/ define(() =>
     { document_title: t.string, file_id: t.string },
   ),
 );
+/** A citation of pages of a PDF. */
+export interface PageLocation extends t.TypeOf<typeof pageLocation> {}
+export const PageLocation: t.Type<PageLocation> = pageLocation;
 
-/** A citation of content blocks of a document that was given as blocks. */
-export interface ContentBlockLocation extends t.TypeOf<typeof ContentBlockLocation> {}
-export const ContentBlockLocation = /*#__PURE__*/ define(() =>
+const contentBlockLocation = /*#__PURE__*/ define(() =>
   struct(
     'ContentBlockLocation',
     {
@@ -48,10 +48,11 @@ export const ContentBlockLocation = /*#__PURE__*/ define(() =>
     { document_title: t.string, file_id: t.string },
   ),
 );
+/** A citation of content blocks of a document that was given as blocks. */
+export interface ContentBlockLocation extends t.TypeOf<typeof contentBlockLocation> {}
+export const ContentBlockLocation: t.Type<ContentBlockLocation> = contentBlockLocation;
 
-/** A citation of a web search result. */
-export interface WebSearchResultLocation extends t.TypeOf<typeof WebSearchResultLocation> {}
-export const WebSearchResultLocation = /*#__PURE__*/ define(() =>
+const webSearchResultLocation = /*#__PURE__*/ define(() =>
   struct(
     'WebSearchResultLocation',
     {
@@ -63,10 +64,11 @@ export const WebSearchResultLocation = /*#__PURE__*/ define(() =>
     { title: t.string },
   ),
 );
+/** A citation of a web search result. */
+export interface WebSearchResultLocation extends t.TypeOf<typeof webSearchResultLocation> {}
+export const WebSearchResultLocation: t.Type<WebSearchResultLocation> = webSearchResultLocation;
 
-/** A citation of a `search_result` block. */
-export interface SearchResultLocation extends t.TypeOf<typeof SearchResultLocation> {}
-export const SearchResultLocation = /*#__PURE__*/ define(() =>
+const searchResultLocation = /*#__PURE__*/ define(() =>
   struct(
     'SearchResultLocation',
     {
@@ -80,6 +82,9 @@ export const SearchResultLocation = /*#__PURE__*/ define(() =>
     { title: t.string },
   ),
 );
+/** A citation of a `search_result` block. */
+export interface SearchResultLocation extends t.TypeOf<typeof searchResultLocation> {}
+export const SearchResultLocation: t.Type<SearchResultLocation> = searchResultLocation;
 
 /** Where a piece of the reply's text comes from (API docs: Citations). */
 export type TextCitation =
@@ -94,9 +99,7 @@ export const TextCitation: t.Type<TextCitation> = /*#__PURE__*/ define(() =>
   }),
 );
 
-/** A {@link CharLocation} sent back. */
-export interface CharLocationParam extends t.TypeOf<typeof CharLocationParam> {}
-export const CharLocationParam = /*#__PURE__*/ define(() =>
+const charLocationParam = /*#__PURE__*/ define(() =>
   struct(
     'CharLocationParam',
     {
@@ -109,10 +112,11 @@ export const CharLocationParam = /*#__PURE__*/ define(() =>
     { document_title: t.string },
   ),
 );
+/** A {@link CharLocation} sent back. */
+export interface CharLocationParam extends t.TypeOf<typeof charLocationParam> {}
+export const CharLocationParam: t.Type<CharLocationParam> = charLocationParam;
 
-/** A {@link PageLocation} sent back. */
-export interface PageLocationParam extends t.TypeOf<typeof PageLocationParam> {}
-export const PageLocationParam = /*#__PURE__*/ define(() =>
+const pageLocationParam = /*#__PURE__*/ define(() =>
   struct(
     'PageLocationParam',
     {
@@ -125,10 +129,11 @@ export const PageLocationParam = /*#__PURE__*/ define(() =>
     { document_title: t.string },
   ),
 );
+/** A {@link PageLocation} sent back. */
+export interface PageLocationParam extends t.TypeOf<typeof pageLocationParam> {}
+export const PageLocationParam: t.Type<PageLocationParam> = pageLocationParam;
 
-/** A {@link ContentBlockLocation} sent back. */
-export interface ContentBlockLocationParam extends t.TypeOf<typeof ContentBlockLocationParam> {}
-export const ContentBlockLocationParam = /*#__PURE__*/ define(() =>
+const contentBlockLocationParam = /*#__PURE__*/ define(() =>
   struct(
     'ContentBlockLocationParam',
     {
@@ -141,6 +146,9 @@ export const ContentBlockLocationParam = /*#__PURE__*/ define(() =>
     { document_title: t.string },
   ),
 );
+/** A {@link ContentBlockLocation} sent back. */
+export interface ContentBlockLocationParam extends t.TypeOf<typeof contentBlockLocationParam> {}
+export const ContentBlockLocationParam: t.Type<ContentBlockLocationParam> = contentBlockLocationParam;
 
 /** A {@link TextCitation} sent back; a citation of a reply is one. */
 export type TextCitationParam =

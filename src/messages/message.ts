@@ -28,9 +28,7 @@ export const StopReason: t.Type<StopReason> = /*#__PURE__*/ define(() =>
   ),
 );
 
-/** What there is to know about a refusal. */
-export interface RefusalStopDetails extends t.TypeOf<typeof RefusalStopDetails> {}
-export const RefusalStopDetails = /*#__PURE__*/ define(() =>
+const refusalStopDetails = /*#__PURE__*/ define(() =>
   struct(
     'RefusalStopDetails',
     { type: t.literal('refusal') },
@@ -43,6 +41,9 @@ export const RefusalStopDetails = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** What there is to know about a refusal. */
+export interface RefusalStopDetails extends t.TypeOf<typeof refusalStopDetails> {}
+export const RefusalStopDetails: t.Type<RefusalStopDetails> = refusalStopDetails;
 
 /** Details beside the stop reason; kinds other than a refusal may arrive at run time. */
 export type StopDetails = RefusalStopDetails;
@@ -50,33 +51,35 @@ export const StopDetails: t.Type<StopDetails> = /*#__PURE__*/ define(() =>
   variants('StopDetails', 'type', { refusal: RefusalStopDetails }),
 );
 
-/** Tokens written to the prompt cache, by how long they are kept. */
-export interface CacheCreation extends t.TypeOf<typeof CacheCreation> {}
-export const CacheCreation = /*#__PURE__*/ define(() =>
+const cacheCreation = /*#__PURE__*/ define(() =>
   struct('CacheCreation', { ephemeral_5m_input_tokens: t.number, ephemeral_1h_input_tokens: t.number }),
 );
+/** Tokens written to the prompt cache, by how long they are kept. */
+export interface CacheCreation extends t.TypeOf<typeof cacheCreation> {}
+export const CacheCreation: t.Type<CacheCreation> = cacheCreation;
 
-/** Requests that server tools made. */
-export interface ServerToolUsage extends t.TypeOf<typeof ServerToolUsage> {}
-export const ServerToolUsage = /*#__PURE__*/ define(() =>
+const serverToolUsage = /*#__PURE__*/ define(() =>
   struct('ServerToolUsage', { web_search_requests: t.number, web_fetch_requests: t.number }),
 );
+/** Requests that server tools made. */
+export interface ServerToolUsage extends t.TypeOf<typeof serverToolUsage> {}
+export const ServerToolUsage: t.Type<ServerToolUsage> = serverToolUsage;
 
-/** What the output tokens were spent on. */
-export interface OutputTokensDetails extends t.TypeOf<typeof OutputTokensDetails> {}
-export const OutputTokensDetails = /*#__PURE__*/ define(() =>
+const outputTokensDetails = /*#__PURE__*/ define(() =>
   struct('OutputTokensDetails', { thinking_tokens: t.number }),
 );
+/** What the output tokens were spent on. */
+export interface OutputTokensDetails extends t.TypeOf<typeof outputTokensDetails> {}
+export const OutputTokensDetails: t.Type<OutputTokensDetails> = outputTokensDetails;
 
-/** A fallback credit was used. */
-export interface FallbackCreditRedeemed extends t.TypeOf<typeof FallbackCreditRedeemed> {}
-export const FallbackCreditRedeemed = /*#__PURE__*/ define(() =>
+const fallbackCreditRedeemed = /*#__PURE__*/ define(() =>
   struct('FallbackCreditRedeemed', { type: t.literal('redeemed') }),
 );
+/** A fallback credit was used. */
+export interface FallbackCreditRedeemed extends t.TypeOf<typeof fallbackCreditRedeemed> {}
+export const FallbackCreditRedeemed: t.Type<FallbackCreditRedeemed> = fallbackCreditRedeemed;
 
-/** A fallback credit was not used, and why. */
-export interface FallbackCreditNotApplied extends t.TypeOf<typeof FallbackCreditNotApplied> {}
-export const FallbackCreditNotApplied = /*#__PURE__*/ define(() =>
+const fallbackCreditNotApplied = /*#__PURE__*/ define(() =>
   struct(
     'FallbackCreditNotApplied',
     {
@@ -100,10 +103,11 @@ export const FallbackCreditNotApplied = /*#__PURE__*/ define(() =>
     { remove_to_redeem: orNull(t.array(t.string)) },
   ),
 );
+/** A fallback credit was not used, and why. */
+export interface FallbackCreditNotApplied extends t.TypeOf<typeof fallbackCreditNotApplied> {}
+export const FallbackCreditNotApplied: t.Type<FallbackCreditNotApplied> = fallbackCreditNotApplied;
 
-/** What became of the fallback credit that the request carried. */
-export interface FallbackCreditUsage extends t.TypeOf<typeof FallbackCreditUsage> {}
-export const FallbackCreditUsage = /*#__PURE__*/ define(() =>
+const fallbackCreditUsage = /*#__PURE__*/ define(() =>
   struct('FallbackCreditUsage', {
     status: variants('FallbackCreditStatus', 'type', {
       redeemed: FallbackCreditRedeemed,
@@ -111,6 +115,9 @@ export const FallbackCreditUsage = /*#__PURE__*/ define(() =>
     }),
   }),
 );
+/** What became of the fallback credit that the request carried. */
+export interface FallbackCreditUsage extends t.TypeOf<typeof fallbackCreditUsage> {}
+export const FallbackCreditUsage: t.Type<FallbackCreditUsage> = fallbackCreditUsage;
 
 const tokens = /*#__PURE__*/ define(() => ({
   input_tokens: t.number,
@@ -119,45 +126,51 @@ const tokens = /*#__PURE__*/ define(() => ({
   cache_read_input_tokens: t.number,
 }));
 
-/** Tokens of one sampling of the request's model. */
-export interface MessageIterationUsage extends t.TypeOf<typeof MessageIterationUsage> {}
-export const MessageIterationUsage = /*#__PURE__*/ define(() =>
+const messageIterationUsage = /*#__PURE__*/ define(() =>
   struct(
     'MessageIterationUsage',
     { type: t.literal('message'), ...tokens },
     { cache_creation: CacheCreation, model: t.string },
   ),
 );
+/** Tokens of one sampling of the request's model. */
+export interface MessageIterationUsage extends t.TypeOf<typeof messageIterationUsage> {}
+export const MessageIterationUsage: t.Type<MessageIterationUsage> = messageIterationUsage;
 
-/** Tokens of one compaction. */
-export interface CompactionIterationUsage extends t.TypeOf<typeof CompactionIterationUsage> {}
-export const CompactionIterationUsage = /*#__PURE__*/ define(() =>
+const compactionIterationUsage = /*#__PURE__*/ define(() =>
   struct(
     'CompactionIterationUsage',
     { type: t.literal('compaction'), ...tokens },
     { cache_creation: CacheCreation },
   ),
 );
+/** Tokens of one compaction. */
+export interface CompactionIterationUsage extends t.TypeOf<typeof compactionIterationUsage> {}
+export const CompactionIterationUsage: t.Type<CompactionIterationUsage> = compactionIterationUsage;
 
-/** Tokens of one piece of advice. */
-export interface AdvisorMessageIterationUsage extends t.TypeOf<typeof AdvisorMessageIterationUsage> {}
-export const AdvisorMessageIterationUsage = /*#__PURE__*/ define(() =>
+const advisorMessageIterationUsage = /*#__PURE__*/ define(() =>
   struct(
     'AdvisorMessageIterationUsage',
     { type: t.literal('advisor_message'), model: t.string, ...tokens },
     { cache_creation: CacheCreation },
   ),
 );
+/** Tokens of one piece of advice. */
+export interface AdvisorMessageIterationUsage extends t.TypeOf<typeof advisorMessageIterationUsage> {}
+export const AdvisorMessageIterationUsage: t.Type<AdvisorMessageIterationUsage> =
+  advisorMessageIterationUsage;
 
-/** Tokens of one sampling of a model that was fallen back to. */
-export interface FallbackMessageIterationUsage extends t.TypeOf<typeof FallbackMessageIterationUsage> {}
-export const FallbackMessageIterationUsage = /*#__PURE__*/ define(() =>
+const fallbackMessageIterationUsage = /*#__PURE__*/ define(() =>
   struct(
     'FallbackMessageIterationUsage',
     { type: t.literal('fallback_message'), model: t.string, ...tokens },
     { cache_creation: CacheCreation },
   ),
 );
+/** Tokens of one sampling of a model that was fallen back to. */
+export interface FallbackMessageIterationUsage extends t.TypeOf<typeof fallbackMessageIterationUsage> {}
+export const FallbackMessageIterationUsage: t.Type<FallbackMessageIterationUsage> =
+  fallbackMessageIterationUsage;
 
 /** Tokens of one step within a request. */
 export type IterationUsage =
@@ -174,9 +187,7 @@ export const IterationUsage: t.Type<IterationUsage> = /*#__PURE__*/ define(() =>
   }),
 );
 
-/** Tokens of one request, and how it was served. `input_tokens` is without those of the prompt cache. */
-export interface Usage extends t.TypeOf<typeof Usage> {}
-export const Usage = /*#__PURE__*/ define(() =>
+const usage = /*#__PURE__*/ define(() =>
   struct(
     'Usage',
     { input_tokens: t.number, output_tokens: t.number },
@@ -194,10 +205,11 @@ export const Usage = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** Tokens of one request, and how it was served. `input_tokens` is without those of the prompt cache. */
+export interface Usage extends t.TypeOf<typeof usage> {}
+export const Usage: t.Type<Usage> = usage;
 
-/** The container that the server's tools ran in; `expires_at` is an ISO 8601 time. */
-export interface Container extends t.TypeOf<typeof Container> {}
-export const Container = /*#__PURE__*/ define(() =>
+const container = /*#__PURE__*/ define(() =>
   struct(
     'Container',
     { id: t.string, expires_at: t.string },
@@ -212,30 +224,33 @@ export const Container = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The container that the server's tools ran in; `expires_at` is an ISO 8601 time. */
+export interface Container extends t.TypeOf<typeof container> {}
+export const Container: t.Type<Container> = container;
 
-/** Tool uses that the API took out of the context. */
-export interface ClearToolUsesEditResponse extends t.TypeOf<typeof ClearToolUsesEditResponse> {}
-export const ClearToolUsesEditResponse = /*#__PURE__*/ define(() =>
+const clearToolUsesEditResponse = /*#__PURE__*/ define(() =>
   struct('ClearToolUsesEditResponse', {
     type: t.literal('clear_tool_uses_20250919'),
     cleared_input_tokens: t.number,
     cleared_tool_uses: t.number,
   }),
 );
+/** Tool uses that the API took out of the context. */
+export interface ClearToolUsesEditResponse extends t.TypeOf<typeof clearToolUsesEditResponse> {}
+export const ClearToolUsesEditResponse: t.Type<ClearToolUsesEditResponse> = clearToolUsesEditResponse;
 
-/** Thinking that the API took out of the context. */
-export interface ClearThinkingEditResponse extends t.TypeOf<typeof ClearThinkingEditResponse> {}
-export const ClearThinkingEditResponse = /*#__PURE__*/ define(() =>
+const clearThinkingEditResponse = /*#__PURE__*/ define(() =>
   struct('ClearThinkingEditResponse', {
     type: t.literal('clear_thinking_20251015'),
     cleared_input_tokens: t.number,
     cleared_thinking_turns: t.number,
   }),
 );
+/** Thinking that the API took out of the context. */
+export interface ClearThinkingEditResponse extends t.TypeOf<typeof clearThinkingEditResponse> {}
+export const ClearThinkingEditResponse: t.Type<ClearThinkingEditResponse> = clearThinkingEditResponse;
 
-/** The edits that the API made to the context. */
-export interface ContextManagementResponse extends t.TypeOf<typeof ContextManagementResponse> {}
-export const ContextManagementResponse = /*#__PURE__*/ define(() =>
+const contextManagementResponse = /*#__PURE__*/ define(() =>
   struct('ContextManagementResponse', {
     applied_edits: t.array(
       variants('AppliedEdit', 'type', {
@@ -245,6 +260,9 @@ export const ContextManagementResponse = /*#__PURE__*/ define(() =>
     ),
   }),
 );
+/** The edits that the API made to the context. */
+export interface ContextManagementResponse extends t.TypeOf<typeof contextManagementResponse> {}
+export const ContextManagementResponse: t.Type<ContextManagementResponse> = contextManagementResponse;
 
 /** Why the prompt cache was missed. */
 export type CacheMissReason = t.TypeOf<typeof CacheMissReason>;
@@ -263,15 +281,14 @@ export const CacheMissReason = /*#__PURE__*/ define(() => {
   });
 });
 
-/** What the API found out about the request, where it was asked to. */
-export interface Diagnostics extends t.TypeOf<typeof Diagnostics> {}
-export const Diagnostics = /*#__PURE__*/ define(() =>
+const diagnostics = /*#__PURE__*/ define(() =>
   struct('Diagnostics', {}, { cache_miss_reason: CacheMissReason }),
 );
+/** What the API found out about the request, where it was asked to. */
+export interface Diagnostics extends t.TypeOf<typeof diagnostics> {}
+export const Diagnostics: t.Type<Diagnostics> = diagnostics;
 
-/** Something of the request that the API changed or let pass; `path` says where. */
-export interface InputTransformation extends t.TypeOf<typeof InputTransformation> {}
-export const InputTransformation = /*#__PURE__*/ define(() =>
+const inputTransformation = /*#__PURE__*/ define(() =>
   struct('InputTransformation', {
     type: known('thinking_dropped', 'thinking_mismatch_allowed'),
     path: t.string,
@@ -283,14 +300,11 @@ export const InputTransformation = /*#__PURE__*/ define(() =>
     ),
   }),
 );
+/** Something of the request that the API changed or let pass; `path` says where. */
+export interface InputTransformation extends t.TypeOf<typeof inputTransformation> {}
+export const InputTransformation: t.Type<InputTransformation> = inputTransformation;
 
-/**
- * A reply of the model (API docs: Messages).
- *
- * Fields typed `| null` may also be absent where their feature is not in use: test them with `== null` or `?.`.
- */
-export interface Message extends t.TypeOf<typeof Message> {}
-export const Message = /*#__PURE__*/ define(() =>
+const message = /*#__PURE__*/ define(() =>
   struct(
     'Message',
     {
@@ -312,3 +326,10 @@ export const Message = /*#__PURE__*/ define(() =>
     { input_transformations: orNull(t.array(InputTransformation)) },
   ),
 );
+/**
+ * A reply of the model (API docs: Messages).
+ *
+ * Fields typed `| null` may also be absent where their feature is not in use: test them with `== null` or `?.`.
+ */
+export interface Message extends t.TypeOf<typeof message> {}
+export const Message: t.Type<Message> = message;

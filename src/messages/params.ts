@@ -19,9 +19,7 @@ import { define, json, known, orNull, struct, variants } from './codec';
 import { Base64PdfSource, PlainTextSource, ToolCaller, cacheable } from './shared';
 import { AddedTool, McpToolParam, ToolChangeReference } from './tools';
 
-/** Text. */
-export interface TextBlockParam extends t.TypeOf<typeof TextBlockParam> {}
-export const TextBlockParam = /*#__PURE__*/ define(() =>
+const textBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'TextBlockParam',
     { type: t.literal('text'), text: t.string },
@@ -29,32 +27,34 @@ export const TextBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, citations: orNull(t.array(TextCitationParam)) },
   ),
 );
+/** Text. */
+export interface TextBlockParam extends t.TypeOf<typeof textBlockParam> {}
+export const TextBlockParam: t.Type<TextBlockParam> = textBlockParam;
 
-/** An image as base64 data. */
-export interface Base64ImageSource extends t.TypeOf<typeof Base64ImageSource> {}
-export const Base64ImageSource = /*#__PURE__*/ define(() =>
+const base64ImageSource = /*#__PURE__*/ define(() =>
   struct('Base64ImageSource', {
     type: t.literal('base64'),
     media_type: known('image/jpeg', 'image/png', 'image/gif', 'image/webp'),
     data: t.string,
   }),
 );
+/** An image as base64 data. */
+export interface Base64ImageSource extends t.TypeOf<typeof base64ImageSource> {}
+export const Base64ImageSource: t.Type<Base64ImageSource> = base64ImageSource;
 
+const urlSource = /*#__PURE__*/ define(() => struct('UrlSource', { type: t.literal('url'), url: t.string }));
 /** An image or a PDF, by its address. */
-export interface UrlSource extends t.TypeOf<typeof UrlSource> {}
-export const UrlSource = /*#__PURE__*/ define(() =>
-  struct('UrlSource', { type: t.literal('url'), url: t.string }),
-);
+export interface UrlSource extends t.TypeOf<typeof urlSource> {}
+export const UrlSource: t.Type<UrlSource> = urlSource;
 
-/** A file that was uploaded to the Files API. */
-export interface FileSource extends t.TypeOf<typeof FileSource> {}
-export const FileSource = /*#__PURE__*/ define(() =>
+const fileSource = /*#__PURE__*/ define(() =>
   struct('FileSource', { type: t.literal('file'), file_id: t.string }),
 );
+/** A file that was uploaded to the Files API. */
+export interface FileSource extends t.TypeOf<typeof fileSource> {}
+export const FileSource: t.Type<FileSource> = fileSource;
 
-/** An image (API docs: Vision). */
-export interface ImageBlockParam extends t.TypeOf<typeof ImageBlockParam> {}
-export const ImageBlockParam = /*#__PURE__*/ define(() =>
+const imageBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ImageBlockParam',
     {
@@ -74,10 +74,11 @@ export const ImageBlockParam = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** An image (API docs: Vision). */
+export interface ImageBlockParam extends t.TypeOf<typeof imageBlockParam> {}
+export const ImageBlockParam: t.Type<ImageBlockParam> = imageBlockParam;
 
-/** A document given as blocks, which citations then name. */
-export interface ContentBlockSource extends t.TypeOf<typeof ContentBlockSource> {}
-export const ContentBlockSource = /*#__PURE__*/ define(() =>
+const contentBlockSource = /*#__PURE__*/ define(() =>
   struct('ContentBlockSource', {
     type: t.literal('content'),
     content: t.union([
@@ -88,16 +89,18 @@ export const ContentBlockSource = /*#__PURE__*/ define(() =>
     ]),
   }),
 );
+/** A document given as blocks, which citations then name. */
+export interface ContentBlockSource extends t.TypeOf<typeof contentBlockSource> {}
+export const ContentBlockSource: t.Type<ContentBlockSource> = contentBlockSource;
 
-/** Whether the model cites this. */
-export interface CitationsConfigParam extends t.TypeOf<typeof CitationsConfigParam> {}
-export const CitationsConfigParam = /*#__PURE__*/ define(() =>
+const citationsConfigParam = /*#__PURE__*/ define(() =>
   struct('CitationsConfigParam', {}, {}, { enabled: t.boolean }),
 );
+/** Whether the model cites this. */
+export interface CitationsConfigParam extends t.TypeOf<typeof citationsConfigParam> {}
+export const CitationsConfigParam: t.Type<CitationsConfigParam> = citationsConfigParam;
 
-/** A document: a PDF, plain text, or blocks. */
-export interface DocumentBlockParam extends t.TypeOf<typeof DocumentBlockParam> {}
-export const DocumentBlockParam = /*#__PURE__*/ define(() =>
+const documentBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'DocumentBlockParam',
     {
@@ -119,10 +122,11 @@ export const DocumentBlockParam = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** A document: a PDF, plain text, or blocks. */
+export interface DocumentBlockParam extends t.TypeOf<typeof documentBlockParam> {}
+export const DocumentBlockParam: t.Type<DocumentBlockParam> = documentBlockParam;
 
-/** Something that a search of one's own found, to be cited (API docs: Search results). */
-export interface SearchResultBlockParam extends t.TypeOf<typeof SearchResultBlockParam> {}
-export const SearchResultBlockParam = /*#__PURE__*/ define(() =>
+const searchResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'SearchResultBlockParam',
     { type: t.literal('search_result'), source: t.string, title: t.string, content: t.array(TextBlockParam) },
@@ -130,10 +134,11 @@ export const SearchResultBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, citations: CitationsConfigParam },
   ),
 );
+/** Something that a search of one's own found, to be cited (API docs: Search results). */
+export interface SearchResultBlockParam extends t.TypeOf<typeof searchResultBlockParam> {}
+export const SearchResultBlockParam: t.Type<SearchResultBlockParam> = searchResultBlockParam;
 
-/** A tool, by its name: what a tool search of one's own found. */
-export interface ToolReferenceBlockParam extends t.TypeOf<typeof ToolReferenceBlockParam> {}
-export const ToolReferenceBlockParam = /*#__PURE__*/ define(() =>
+const toolReferenceBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ToolReferenceBlockParam',
     { type: t.literal('tool_reference'), tool_name: t.string },
@@ -141,12 +146,16 @@ export const ToolReferenceBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
+/** A tool, by its name: what a tool search of one's own found. */
+export interface ToolReferenceBlockParam extends t.TypeOf<typeof toolReferenceBlockParam> {}
+export const ToolReferenceBlockParam: t.Type<ToolReferenceBlockParam> = toolReferenceBlockParam;
 
-/** An open tab of the browser that the browser toolset drives. */
-export interface BrowserTab extends t.TypeOf<typeof BrowserTab> {}
-export const BrowserTab = /*#__PURE__*/ define(() =>
+const browserTab = /*#__PURE__*/ define(() =>
   struct('BrowserTab', { tab_id: t.string, title: t.string, url: t.string }, {}, { active: t.boolean }),
 );
+/** An open tab of the browser that the browser toolset drives. */
+export interface BrowserTab extends t.TypeOf<typeof browserTab> {}
+export const BrowserTab: t.Type<BrowserTab> = browserTab;
 
 /** Something that happened in the browser since the last state; sizes in bytes. */
 export type BrowserStateChange = t.TypeOf<typeof BrowserStateChange>;
@@ -170,9 +179,7 @@ export const BrowserStateChange = /*#__PURE__*/ define(() => {
   });
 });
 
-/** The state of the browser that the browser toolset drives. */
-export interface BrowserStateBlockParam extends t.TypeOf<typeof BrowserStateBlockParam> {}
-export const BrowserStateBlockParam = /*#__PURE__*/ define(() =>
+const browserStateBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'BrowserStateBlockParam',
     { type: t.literal('browser_state'), tabs: t.array(BrowserTab) },
@@ -180,6 +187,9 @@ export const BrowserStateBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, state_changes: orNull(t.array(BrowserStateChange)) },
   ),
 );
+/** The state of the browser that the browser toolset drives. */
+export interface BrowserStateBlockParam extends t.TypeOf<typeof browserStateBlockParam> {}
+export const BrowserStateBlockParam: t.Type<BrowserStateBlockParam> = browserStateBlockParam;
 
 /** A block of a tool's result. */
 export type ToolResultContentBlockParam =
@@ -206,9 +216,7 @@ export const ToolResultContent: t.Type<ToolResultContent> = /*#__PURE__*/ define
   t.union([t.string, t.array(ToolResultContentBlockParam)], 'ToolResultContent'),
 );
 
-/** The answer to the call `tool_use_id`. */
-export interface ToolResultBlockParam extends t.TypeOf<typeof ToolResultBlockParam> {}
-export const ToolResultBlockParam = /*#__PURE__*/ define(() =>
+const toolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ToolResultBlockParam',
     { type: t.literal('tool_result'), tool_use_id: t.string },
@@ -221,10 +229,11 @@ export const ToolResultBlockParam = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The answer to the call `tool_use_id`. */
+export interface ToolResultBlockParam extends t.TypeOf<typeof toolResultBlockParam> {}
+export const ToolResultBlockParam: t.Type<ToolResultBlockParam> = toolResultBlockParam;
 
-/** A {@link ToolUseBlock} sent back. */
-export interface ToolUseBlockParam extends t.TypeOf<typeof ToolUseBlockParam> {}
-export const ToolUseBlockParam = /*#__PURE__*/ define(() =>
+const toolUseBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ToolUseBlockParam',
     { type: t.literal('tool_use'), id: t.string, name: t.string, input: json },
@@ -232,10 +241,11 @@ export const ToolUseBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, caller: ToolCaller, toolset_name: orNull(t.string) },
   ),
 );
+/** A {@link ToolUseBlock} sent back. */
+export interface ToolUseBlockParam extends t.TypeOf<typeof toolUseBlockParam> {}
+export const ToolUseBlockParam: t.Type<ToolUseBlockParam> = toolUseBlockParam;
 
-/** A {@link ServerToolUseBlock} sent back. */
-export interface ServerToolUseBlockParam extends t.TypeOf<typeof ServerToolUseBlockParam> {}
-export const ServerToolUseBlockParam = /*#__PURE__*/ define(() =>
+const serverToolUseBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ServerToolUseBlockParam',
     { type: t.literal('server_tool_use'), id: t.string, name: ServerToolName, input: json },
@@ -243,10 +253,11 @@ export const ServerToolUseBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, caller: ToolCaller },
   ),
 );
+/** A {@link ServerToolUseBlock} sent back. */
+export interface ServerToolUseBlockParam extends t.TypeOf<typeof serverToolUseBlockParam> {}
+export const ServerToolUseBlockParam: t.Type<ServerToolUseBlockParam> = serverToolUseBlockParam;
 
-/** A {@link WebSearchResultBlock} sent back. */
-export interface WebSearchResultBlockParam extends t.TypeOf<typeof WebSearchResultBlockParam> {}
-export const WebSearchResultBlockParam = /*#__PURE__*/ define(() =>
+const webSearchResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'WebSearchResultBlockParam',
     { type: t.literal('web_search_result'), url: t.string, title: t.string, encrypted_content: t.string },
@@ -254,10 +265,11 @@ export const WebSearchResultBlockParam = /*#__PURE__*/ define(() =>
     { page_age: orNull(t.string) },
   ),
 );
+/** A {@link WebSearchResultBlock} sent back. */
+export interface WebSearchResultBlockParam extends t.TypeOf<typeof webSearchResultBlockParam> {}
+export const WebSearchResultBlockParam: t.Type<WebSearchResultBlockParam> = webSearchResultBlockParam;
 
-/** A {@link WebSearchToolResultBlock} sent back. */
-export interface WebSearchToolResultBlockParam extends t.TypeOf<typeof WebSearchToolResultBlockParam> {}
-export const WebSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
+const webSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'WebSearchToolResultBlockParam',
     {
@@ -269,10 +281,12 @@ export const WebSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, caller: ToolCaller },
   ),
 );
+/** A {@link WebSearchToolResultBlock} sent back. */
+export interface WebSearchToolResultBlockParam extends t.TypeOf<typeof webSearchToolResultBlockParam> {}
+export const WebSearchToolResultBlockParam: t.Type<WebSearchToolResultBlockParam> =
+  webSearchToolResultBlockParam;
 
-/** A {@link WebFetchResultBlock} sent back. */
-export interface WebFetchResultBlockParam extends t.TypeOf<typeof WebFetchResultBlockParam> {}
-export const WebFetchResultBlockParam = /*#__PURE__*/ define(() =>
+const webFetchResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchResultBlockParam',
     { type: t.literal('web_fetch_result'), url: t.string, content: DocumentBlockParam },
@@ -280,10 +294,11 @@ export const WebFetchResultBlockParam = /*#__PURE__*/ define(() =>
     { retrieved_at: orNull(t.string) },
   ),
 );
+/** A {@link WebFetchResultBlock} sent back. */
+export interface WebFetchResultBlockParam extends t.TypeOf<typeof webFetchResultBlockParam> {}
+export const WebFetchResultBlockParam: t.Type<WebFetchResultBlockParam> = webFetchResultBlockParam;
 
-/** A {@link WebFetchToolResultBlock} sent back. */
-export interface WebFetchToolResultBlockParam extends t.TypeOf<typeof WebFetchToolResultBlockParam> {}
-export const WebFetchToolResultBlockParam = /*#__PURE__*/ define(() =>
+const webFetchToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchToolResultBlockParam',
     {
@@ -298,10 +313,12 @@ export const WebFetchToolResultBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, caller: ToolCaller },
   ),
 );
+/** A {@link WebFetchToolResultBlock} sent back. */
+export interface WebFetchToolResultBlockParam extends t.TypeOf<typeof webFetchToolResultBlockParam> {}
+export const WebFetchToolResultBlockParam: t.Type<WebFetchToolResultBlockParam> =
+  webFetchToolResultBlockParam;
 
-/** An {@link AdvisorToolResultBlock} sent back. */
-export interface AdvisorToolResultBlockParam extends t.TypeOf<typeof AdvisorToolResultBlockParam> {}
-export const AdvisorToolResultBlockParam = /*#__PURE__*/ define(() =>
+const advisorToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'AdvisorToolResultBlockParam',
     {
@@ -327,12 +344,11 @@ export const AdvisorToolResultBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
+/** An {@link AdvisorToolResultBlock} sent back. */
+export interface AdvisorToolResultBlockParam extends t.TypeOf<typeof advisorToolResultBlockParam> {}
+export const AdvisorToolResultBlockParam: t.Type<AdvisorToolResultBlockParam> = advisorToolResultBlockParam;
 
-/** A {@link CodeExecutionToolResultBlock} sent back. */
-export interface CodeExecutionToolResultBlockParam extends t.TypeOf<
-  typeof CodeExecutionToolResultBlockParam
-> {}
-export const CodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
+const codeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'CodeExecutionToolResultBlockParam',
     {
@@ -348,12 +364,14 @@ export const CodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
-
-/** A {@link BashCodeExecutionToolResultBlock} sent back. */
-export interface BashCodeExecutionToolResultBlockParam extends t.TypeOf<
-  typeof BashCodeExecutionToolResultBlockParam
+/** A {@link CodeExecutionToolResultBlock} sent back. */
+export interface CodeExecutionToolResultBlockParam extends t.TypeOf<
+  typeof codeExecutionToolResultBlockParam
 > {}
-export const BashCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
+export const CodeExecutionToolResultBlockParam: t.Type<CodeExecutionToolResultBlockParam> =
+  codeExecutionToolResultBlockParam;
+
+const bashCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'BashCodeExecutionToolResultBlockParam',
     {
@@ -368,12 +386,14 @@ export const BashCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
-
-/** A {@link TextEditorCodeExecutionToolResultBlock} sent back. */
-export interface TextEditorCodeExecutionToolResultBlockParam extends t.TypeOf<
-  typeof TextEditorCodeExecutionToolResultBlockParam
+/** A {@link BashCodeExecutionToolResultBlock} sent back. */
+export interface BashCodeExecutionToolResultBlockParam extends t.TypeOf<
+  typeof bashCodeExecutionToolResultBlockParam
 > {}
-export const TextEditorCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
+export const BashCodeExecutionToolResultBlockParam: t.Type<BashCodeExecutionToolResultBlockParam> =
+  bashCodeExecutionToolResultBlockParam;
+
+const textEditorCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorCodeExecutionToolResultBlockParam',
     {
@@ -424,10 +444,14 @@ export const TextEditorCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(
     cacheable,
   ),
 );
+/** A {@link TextEditorCodeExecutionToolResultBlock} sent back. */
+export interface TextEditorCodeExecutionToolResultBlockParam extends t.TypeOf<
+  typeof textEditorCodeExecutionToolResultBlockParam
+> {}
+export const TextEditorCodeExecutionToolResultBlockParam: t.Type<TextEditorCodeExecutionToolResultBlockParam> =
+  textEditorCodeExecutionToolResultBlockParam;
 
-/** A {@link ToolSearchToolResultBlock} sent back. */
-export interface ToolSearchToolResultBlockParam extends t.TypeOf<typeof ToolSearchToolResultBlockParam> {}
-export const ToolSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
+const toolSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ToolSearchToolResultBlockParam',
     {
@@ -458,10 +482,12 @@ export const ToolSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
+/** A {@link ToolSearchToolResultBlock} sent back. */
+export interface ToolSearchToolResultBlockParam extends t.TypeOf<typeof toolSearchToolResultBlockParam> {}
+export const ToolSearchToolResultBlockParam: t.Type<ToolSearchToolResultBlockParam> =
+  toolSearchToolResultBlockParam;
 
-/** An {@link McpToolUseBlock} sent back. */
-export interface McpToolUseBlockParam extends t.TypeOf<typeof McpToolUseBlockParam> {}
-export const McpToolUseBlockParam = /*#__PURE__*/ define(() =>
+const mcpToolUseBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'McpToolUseBlockParam',
     {
@@ -475,10 +501,11 @@ export const McpToolUseBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
+/** An {@link McpToolUseBlock} sent back. */
+export interface McpToolUseBlockParam extends t.TypeOf<typeof mcpToolUseBlockParam> {}
+export const McpToolUseBlockParam: t.Type<McpToolUseBlockParam> = mcpToolUseBlockParam;
 
-/** An {@link McpToolResultBlock} sent back. */
-export interface McpToolResultBlockParam extends t.TypeOf<typeof McpToolResultBlockParam> {}
-export const McpToolResultBlockParam = /*#__PURE__*/ define(() =>
+const mcpToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'McpToolResultBlockParam',
     { type: t.literal('mcp_tool_result'), tool_use_id: t.string },
@@ -486,20 +513,22 @@ export const McpToolResultBlockParam = /*#__PURE__*/ define(() =>
     { ...cacheable, content: t.union([t.string, t.array(TextBlockParam)]), is_error: t.boolean },
   ),
 );
+/** An {@link McpToolResultBlock} sent back. */
+export interface McpToolResultBlockParam extends t.TypeOf<typeof mcpToolResultBlockParam> {}
+export const McpToolResultBlockParam: t.Type<McpToolResultBlockParam> = mcpToolResultBlockParam;
 
-/** An {@link McpToolListingBlock} sent back. */
-export interface McpToolListingBlockParam extends t.TypeOf<typeof McpToolListingBlockParam> {}
-export const McpToolListingBlockParam = /*#__PURE__*/ define(() =>
+const mcpToolListingBlockParam = /*#__PURE__*/ define(() =>
   struct('McpToolListingBlockParam', {
     type: t.literal('mcp_tool_listing'),
     mcp_server_name: t.string,
     tools: t.array(McpToolParam),
   }),
 );
+/** An {@link McpToolListingBlock} sent back. */
+export interface McpToolListingBlockParam extends t.TypeOf<typeof mcpToolListingBlockParam> {}
+export const McpToolListingBlockParam: t.Type<McpToolListingBlockParam> = mcpToolListingBlockParam;
 
-/** A file to be put into the container, or a {@link ContainerUploadBlock} sent back. */
-export interface ContainerUploadBlockParam extends t.TypeOf<typeof ContainerUploadBlockParam> {}
-export const ContainerUploadBlockParam = /*#__PURE__*/ define(() =>
+const containerUploadBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ContainerUploadBlockParam',
     { type: t.literal('container_upload'), file_id: t.string },
@@ -507,16 +536,18 @@ export const ContainerUploadBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
+/** A file to be put into the container, or a {@link ContainerUploadBlock} sent back. */
+export interface ContainerUploadBlockParam extends t.TypeOf<typeof containerUploadBlockParam> {}
+export const ContainerUploadBlockParam: t.Type<ContainerUploadBlockParam> = containerUploadBlockParam;
 
-/** From this message on the model may call these tools too (API docs: Mid-conversation tool changes). */
-export interface ToolAdditionBlockParam extends t.TypeOf<typeof ToolAdditionBlockParam> {}
-export const ToolAdditionBlockParam = /*#__PURE__*/ define(() =>
+const toolAdditionBlockParam = /*#__PURE__*/ define(() =>
   struct('ToolAdditionBlockParam', { type: t.literal('tool_addition'), tool: AddedTool }, {}, cacheable),
 );
+/** From this message on the model may call these tools too (API docs: Mid-conversation tool changes). */
+export interface ToolAdditionBlockParam extends t.TypeOf<typeof toolAdditionBlockParam> {}
+export const ToolAdditionBlockParam: t.Type<ToolAdditionBlockParam> = toolAdditionBlockParam;
 
-/** From this message on the model may no longer call these tools (API docs: Mid-conversation tool changes). */
-export interface ToolRemovalBlockParam extends t.TypeOf<typeof ToolRemovalBlockParam> {}
-export const ToolRemovalBlockParam = /*#__PURE__*/ define(() =>
+const toolRemovalBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ToolRemovalBlockParam',
     { type: t.literal('tool_removal'), tool: ToolChangeReference },
@@ -524,10 +555,11 @@ export const ToolRemovalBlockParam = /*#__PURE__*/ define(() =>
     cacheable,
   ),
 );
+/** From this message on the model may no longer call these tools (API docs: Mid-conversation tool changes). */
+export interface ToolRemovalBlockParam extends t.TypeOf<typeof toolRemovalBlockParam> {}
+export const ToolRemovalBlockParam: t.Type<ToolRemovalBlockParam> = toolRemovalBlockParam;
 
-/** A {@link CompactionBlock} sent back. */
-export interface CompactionBlockParam extends t.TypeOf<typeof CompactionBlockParam> {}
-export const CompactionBlockParam = /*#__PURE__*/ define(() =>
+const compactionBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'CompactionBlockParam',
     { type: t.literal('compaction') },
@@ -548,10 +580,11 @@ export const CompactionBlockParam = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** A {@link CompactionBlock} sent back. */
+export interface CompactionBlockParam extends t.TypeOf<typeof compactionBlockParam> {}
+export const CompactionBlockParam: t.Type<CompactionBlockParam> = compactionBlockParam;
 
-/** A {@link FallbackBlock} sent back. */
-export interface FallbackBlockParam extends t.TypeOf<typeof FallbackBlockParam> {}
-export const FallbackBlockParam = /*#__PURE__*/ define(() =>
+const fallbackBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'FallbackBlockParam',
     { type: t.literal('fallback'), from: FallbackModel, to: FallbackModel },
@@ -559,6 +592,9 @@ export const FallbackBlockParam = /*#__PURE__*/ define(() =>
     { trigger: t.unknown },
   ),
 );
+/** A {@link FallbackBlock} sent back. */
+export interface FallbackBlockParam extends t.TypeOf<typeof fallbackBlockParam> {}
+export const FallbackBlockParam: t.Type<FallbackBlockParam> = fallbackBlockParam;
 
 /**
  * A block of a message that is sent (API docs: Messages); every {@link ContentBlock} of a reply is one.
@@ -625,17 +661,19 @@ export const MessageContentParam: t.Type<MessageContentParam> = /*#__PURE__*/ de
   t.union([t.string, t.array(ContentBlockParam)], 'MessageContentParam'),
 );
 
-/** A message of the user; the results of tools are in one too. */
-export interface UserMessageParam extends t.TypeOf<typeof UserMessageParam> {}
-export const UserMessageParam = /*#__PURE__*/ define(() =>
+const userMessageParam = /*#__PURE__*/ define(() =>
   struct('UserMessageParam', { role: t.literal('user'), content: MessageContentParam }),
 );
+/** A message of the user; the results of tools are in one too. */
+export interface UserMessageParam extends t.TypeOf<typeof userMessageParam> {}
+export const UserMessageParam: t.Type<UserMessageParam> = userMessageParam;
 
-/** A message of the model. */
-export interface AssistantMessageParam extends t.TypeOf<typeof AssistantMessageParam> {}
-export const AssistantMessageParam = /*#__PURE__*/ define(() =>
+const assistantMessageParam = /*#__PURE__*/ define(() =>
   struct('AssistantMessageParam', { role: t.literal('assistant'), content: MessageContentParam }),
 );
+/** A message of the model. */
+export interface AssistantMessageParam extends t.TypeOf<typeof assistantMessageParam> {}
+export const AssistantMessageParam: t.Type<AssistantMessageParam> = assistantMessageParam;
 
 /** How hard the model works at an answer. */
 export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
@@ -643,9 +681,7 @@ export const Effort: t.Type<Effort> = /*#__PURE__*/ define(() =>
   known('low', 'medium', 'high', 'xhigh', 'max'),
 );
 
-/** Instructions and changes of tools in mid-conversation, which leave the prompt cache before them as it is. */
-export interface SystemMessageParam extends t.TypeOf<typeof SystemMessageParam> {}
-export const SystemMessageParam = /*#__PURE__*/ define(() =>
+const systemMessageParam = /*#__PURE__*/ define(() =>
   struct(
     'SystemMessageParam',
     { role: t.literal('system') },
@@ -666,6 +702,9 @@ export const SystemMessageParam = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** Instructions and changes of tools in mid-conversation, which leave the prompt cache before them as it is. */
+export interface SystemMessageParam extends t.TypeOf<typeof systemMessageParam> {}
+export const SystemMessageParam: t.Type<SystemMessageParam> = systemMessageParam;
 
 /** A message that is sent (API docs: Messages). */
 export type MessageParam = UserMessageParam | AssistantMessageParam | SystemMessageParam;

@@ -4,40 +4,45 @@ import { Effort, MessageParam, TextBlockParam } from './params';
 import { CacheControl } from './shared';
 import { ToolChoice, ToolDefinition } from './tools';
 
-/** What becomes of thinking blocks that do not fit the history they are sent with. */
-export interface ThinkingBlockBinding extends t.TypeOf<typeof ThinkingBlockBinding> {}
-export const ThinkingBlockBinding = /*#__PURE__*/ define(() =>
+const thinkingBlockBinding = /*#__PURE__*/ define(() =>
   struct('ThinkingBlockBinding', {}, {}, { prefix_mismatch_behavior: orNull(known('error', 'drop_block')) }),
 );
+/** What becomes of thinking blocks that do not fit the history they are sent with. */
+export interface ThinkingBlockBinding extends t.TypeOf<typeof thinkingBlockBinding> {}
+export const ThinkingBlockBinding: t.Type<ThinkingBlockBinding> = thinkingBlockBinding;
 
 const thinking = /*#__PURE__*/ define(() => ({
   block_binding: orNull(ThinkingBlockBinding),
   display: orNull(known('summarized', 'omitted', 'updates')),
 }));
 
-/** Thinking with a budget, in tokens. */
-export interface ThinkingConfigEnabled extends t.TypeOf<typeof ThinkingConfigEnabled> {}
-export const ThinkingConfigEnabled = /*#__PURE__*/ define(() =>
+const thinkingConfigEnabled = /*#__PURE__*/ define(() =>
   struct('ThinkingConfigEnabled', { type: t.literal('enabled'), budget_tokens: t.number }, {}, thinking),
 );
+/** Thinking with a budget, in tokens. */
+export interface ThinkingConfigEnabled extends t.TypeOf<typeof thinkingConfigEnabled> {}
+export const ThinkingConfigEnabled: t.Type<ThinkingConfigEnabled> = thinkingConfigEnabled;
 
-/** No thinking. */
-export interface ThinkingConfigDisabled extends t.TypeOf<typeof ThinkingConfigDisabled> {}
-export const ThinkingConfigDisabled = /*#__PURE__*/ define(() =>
+const thinkingConfigDisabled = /*#__PURE__*/ define(() =>
   struct('ThinkingConfigDisabled', { type: t.literal('disabled') }),
 );
+/** No thinking. */
+export interface ThinkingConfigDisabled extends t.TypeOf<typeof thinkingConfigDisabled> {}
+export const ThinkingConfigDisabled: t.Type<ThinkingConfigDisabled> = thinkingConfigDisabled;
 
-/** Thinking between tool calls. */
-export interface ThinkingConfigBetweenTools extends t.TypeOf<typeof ThinkingConfigBetweenTools> {}
-export const ThinkingConfigBetweenTools = /*#__PURE__*/ define(() =>
+const thinkingConfigBetweenTools = /*#__PURE__*/ define(() =>
   struct('ThinkingConfigBetweenTools', { type: t.literal('between_tools') }),
 );
+/** Thinking between tool calls. */
+export interface ThinkingConfigBetweenTools extends t.TypeOf<typeof thinkingConfigBetweenTools> {}
+export const ThinkingConfigBetweenTools: t.Type<ThinkingConfigBetweenTools> = thinkingConfigBetweenTools;
 
-/** Thinking as the model sees fit. */
-export interface ThinkingConfigAdaptive extends t.TypeOf<typeof ThinkingConfigAdaptive> {}
-export const ThinkingConfigAdaptive = /*#__PURE__*/ define(() =>
+const thinkingConfigAdaptive = /*#__PURE__*/ define(() =>
   struct('ThinkingConfigAdaptive', { type: t.literal('adaptive') }, {}, thinking),
 );
+/** Thinking as the model sees fit. */
+export interface ThinkingConfigAdaptive extends t.TypeOf<typeof thinkingConfigAdaptive> {}
+export const ThinkingConfigAdaptive: t.Type<ThinkingConfigAdaptive> = thinkingConfigAdaptive;
 
 /** Whether and how the model thinks (API docs: Extended thinking). */
 export type ThinkingConfig =
@@ -51,15 +56,14 @@ export const ThinkingConfig: t.Type<ThinkingConfig> = /*#__PURE__*/ define(() =>
   }),
 );
 
-/** The reply is JSON that fits a schema (API docs: Structured outputs). */
-export interface JsonOutputFormat extends t.TypeOf<typeof JsonOutputFormat> {}
-export const JsonOutputFormat = /*#__PURE__*/ define(() =>
+const jsonOutputFormat = /*#__PURE__*/ define(() =>
   struct('JsonOutputFormat', { type: t.literal('json_schema'), schema: t.UnknownRecord }),
 );
+/** The reply is JSON that fits a schema (API docs: Structured outputs). */
+export interface JsonOutputFormat extends t.TypeOf<typeof jsonOutputFormat> {}
+export const JsonOutputFormat: t.Type<JsonOutputFormat> = jsonOutputFormat;
 
-/** How the reply is made: effort, format, and a budget in tokens for the whole task. */
-export interface OutputConfig extends t.TypeOf<typeof OutputConfig> {}
-export const OutputConfig = /*#__PURE__*/ define(() =>
+const outputConfig = /*#__PURE__*/ define(() =>
   struct(
     'OutputConfig',
     {},
@@ -78,12 +82,13 @@ export const OutputConfig = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** How the reply is made: effort, format, and a budget in tokens for the whole task. */
+export interface OutputConfig extends t.TypeOf<typeof outputConfig> {}
+export const OutputConfig: t.Type<OutputConfig> = outputConfig;
 
 const tokens = <const S extends string>(type: S) => struct(type, { type: t.literal(type), value: t.number });
 
-/** The API drops old tool uses from the context. */
-export interface ClearToolUsesEdit extends t.TypeOf<typeof ClearToolUsesEdit> {}
-export const ClearToolUsesEdit = /*#__PURE__*/ define(() =>
+const clearToolUsesEdit = /*#__PURE__*/ define(() =>
   struct(
     'ClearToolUsesEdit',
     { type: t.literal('clear_tool_uses_20250919') },
@@ -100,10 +105,11 @@ export const ClearToolUsesEdit = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The API drops old tool uses from the context. */
+export interface ClearToolUsesEdit extends t.TypeOf<typeof clearToolUsesEdit> {}
+export const ClearToolUsesEdit: t.Type<ClearToolUsesEdit> = clearToolUsesEdit;
 
-/** The API drops old thinking from the context. */
-export interface ClearThinkingEdit extends t.TypeOf<typeof ClearThinkingEdit> {}
-export const ClearThinkingEdit = /*#__PURE__*/ define(() =>
+const clearThinkingEdit = /*#__PURE__*/ define(() =>
   struct(
     'ClearThinkingEdit',
     { type: t.literal('clear_thinking_20251015') },
@@ -119,10 +125,11 @@ export const ClearThinkingEdit = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The API drops old thinking from the context. */
+export interface ClearThinkingEdit extends t.TypeOf<typeof clearThinkingEdit> {}
+export const ClearThinkingEdit: t.Type<ClearThinkingEdit> = clearThinkingEdit;
 
-/** The API sums up the context once it is long. */
-export interface CompactEdit extends t.TypeOf<typeof CompactEdit> {}
-export const CompactEdit = /*#__PURE__*/ define(() =>
+const compactEdit = /*#__PURE__*/ define(() =>
   struct(
     'CompactEdit',
     { type: t.literal('compact_20260112') },
@@ -134,10 +141,11 @@ export const CompactEdit = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The API sums up the context once it is long. */
+export interface CompactEdit extends t.TypeOf<typeof compactEdit> {}
+export const CompactEdit: t.Type<CompactEdit> = compactEdit;
 
-/** What the API does about a long context (API docs: Context editing). */
-export interface ContextManagementConfig extends t.TypeOf<typeof ContextManagementConfig> {}
-export const ContextManagementConfig = /*#__PURE__*/ define(() =>
+const contextManagementConfig = /*#__PURE__*/ define(() =>
   struct(
     'ContextManagementConfig',
     {},
@@ -153,10 +161,11 @@ export const ContextManagementConfig = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** What the API does about a long context (API docs: Context editing). */
+export interface ContextManagementConfig extends t.TypeOf<typeof contextManagementConfig> {}
+export const ContextManagementConfig: t.Type<ContextManagementConfig> = contextManagementConfig;
 
-/** The container that the server's tools run in, and the skills in it. */
-export interface ContainerParams extends t.TypeOf<typeof ContainerParams> {}
-export const ContainerParams = /*#__PURE__*/ define(() =>
+const containerParams = /*#__PURE__*/ define(() =>
   struct(
     'ContainerParams',
     {},
@@ -176,10 +185,11 @@ export const ContainerParams = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The container that the server's tools run in, and the skills in it. */
+export interface ContainerParams extends t.TypeOf<typeof containerParams> {}
+export const ContainerParams: t.Type<ContainerParams> = containerParams;
 
-/** An MCP server whose tools the API calls itself (API docs: MCP connector). */
-export interface McpServerDefinition extends t.TypeOf<typeof McpServerDefinition> {}
-export const McpServerDefinition = /*#__PURE__*/ define(() =>
+const mcpServerDefinition = /*#__PURE__*/ define(() =>
   struct(
     'McpServerDefinition',
     { type: t.literal('url'), name: t.string, url: t.string },
@@ -197,10 +207,11 @@ export const McpServerDefinition = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** An MCP server whose tools the API calls itself (API docs: MCP connector). */
+export interface McpServerDefinition extends t.TypeOf<typeof mcpServerDefinition> {}
+export const McpServerDefinition: t.Type<McpServerDefinition> = mcpServerDefinition;
 
-/** A model to fall back to when the request's model refuses, with the params that are different for it. */
-export interface FallbackParam extends t.TypeOf<typeof FallbackParam> {}
-export const FallbackParam = /*#__PURE__*/ define(() =>
+const fallbackParam = /*#__PURE__*/ define(() =>
   t.intersection(
     [
       t.UnknownRecord,
@@ -219,24 +230,30 @@ export const FallbackParam = /*#__PURE__*/ define(() =>
     'FallbackParam',
   ),
 );
+/** A model to fall back to when the request's model refuses, with the params that are different for it. */
+export interface FallbackParam extends t.TypeOf<typeof fallbackParam> {}
+export const FallbackParam: t.Type<FallbackParam> = fallbackParam;
 
-/** A request of its own that sums up the history (API docs: Compaction). */
-export interface CompactionConfig extends t.TypeOf<typeof CompactionConfig> {}
-export const CompactionConfig = /*#__PURE__*/ define(() =>
+const compactionConfig = /*#__PURE__*/ define(() =>
   struct('CompactionConfig', { type: t.literal('summarize') }, {}, { instructions: orNull(t.string) }),
 );
+/** A request of its own that sums up the history (API docs: Compaction). */
+export interface CompactionConfig extends t.TypeOf<typeof compactionConfig> {}
+export const CompactionConfig: t.Type<CompactionConfig> = compactionConfig;
 
-/** Begins a message thread. */
-export interface ThreadCreateParams extends t.TypeOf<typeof ThreadCreateParams> {}
-export const ThreadCreateParams = /*#__PURE__*/ define(() =>
+const threadCreateParams = /*#__PURE__*/ define(() =>
   struct('ThreadCreateParams', { type: t.literal('create') }),
 );
+/** Begins a message thread. */
+export interface ThreadCreateParams extends t.TypeOf<typeof threadCreateParams> {}
+export const ThreadCreateParams: t.Type<ThreadCreateParams> = threadCreateParams;
 
-/** Goes on with the message thread that ends in this message. */
-export interface ThreadContinueParams extends t.TypeOf<typeof ThreadContinueParams> {}
-export const ThreadContinueParams = /*#__PURE__*/ define(() =>
+const threadContinueParams = /*#__PURE__*/ define(() =>
   struct('ThreadContinueParams', { type: t.literal('continue'), previous_message_id: t.string }),
 );
+/** Goes on with the message thread that ends in this message. */
+export interface ThreadContinueParams extends t.TypeOf<typeof threadContinueParams> {}
+export const ThreadContinueParams: t.Type<ThreadContinueParams> = threadContinueParams;
 
 /** The message thread that a request begins or goes on with. */
 export type ThreadParams = ThreadCreateParams | ThreadContinueParams;
@@ -244,14 +261,7 @@ export const ThreadParams: t.Type<ThreadParams> = /*#__PURE__*/ define(() =>
   variants('ThreadParams', 'type', { create: ThreadCreateParams, continue: ThreadContinueParams }),
 );
 
-/**
- * The params of a request (API docs: Messages). `betas` go into the header `anthropic-beta`, the rest is the body.
- *
- * Params that are not listed here pass at run time; TypeScript wants a cast for them. An index signature for them
- * would refuse the params of the official SDK, which are an interface without one.
- */
-export interface MessageCreateParams extends t.TypeOf<typeof MessageCreateParams> {}
-export const MessageCreateParams = /*#__PURE__*/ define(() =>
+const messageCreateParams = /*#__PURE__*/ define(() =>
   struct(
     'MessageCreateParams',
     { model: t.string, max_tokens: t.number, messages: t.array(MessageParam) },
@@ -302,3 +312,11 @@ export const MessageCreateParams = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/**
+ * The params of a request (API docs: Messages). `betas` go into the header `anthropic-beta`, the rest is the body.
+ *
+ * Params that are not listed here pass at run time; TypeScript wants a cast for them. An index signature for them
+ * would refuse the params of the official SDK, which are an interface without one.
+ */
+export interface MessageCreateParams extends t.TypeOf<typeof messageCreateParams> {}
+export const MessageCreateParams: t.Type<MessageCreateParams> = messageCreateParams;

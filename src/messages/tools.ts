@@ -47,9 +47,7 @@ const common = /*#__PURE__*/ define(() => ({
 /** Fields of the tools that the client runs. */
 const clientSide = /*#__PURE__*/ define(() => ({ ...common, input_examples: t.array(t.UnknownRecord) }));
 
-/** The definition of a tool of one's own: its name, what it is for, and the schema of its input. */
-export interface CustomToolDefinition extends t.TypeOf<typeof CustomToolDefinition> {}
-export const CustomToolDefinition = /*#__PURE__*/ define(() =>
+const customToolDefinition = /*#__PURE__*/ define(() =>
   struct(
     'CustomToolDefinition',
     { name: t.string, input_schema: InputSchema },
@@ -62,10 +60,11 @@ export const CustomToolDefinition = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The definition of a tool of one's own: its name, what it is for, and the schema of its input. */
+export interface CustomToolDefinition extends t.TypeOf<typeof customToolDefinition> {}
+export const CustomToolDefinition: t.Type<CustomToolDefinition> = customToolDefinition;
 
-/** The API's bash tool, run by the client. */
-export interface BashTool extends t.TypeOf<typeof BashTool> {}
-export const BashTool = /*#__PURE__*/ define(() =>
+const bashTool = /*#__PURE__*/ define(() =>
   struct(
     'BashTool',
     {
@@ -76,12 +75,13 @@ export const BashTool = /*#__PURE__*/ define(() =>
     clientSide,
   ),
 );
+/** The API's bash tool, run by the client. */
+export interface BashTool extends t.TypeOf<typeof bashTool> {}
+export const BashTool: t.Type<BashTool> = bashTool;
 
 const display = /*#__PURE__*/ define(() => ({ display_width_px: t.number, display_height_px: t.number }));
 
-/** The API's computer use tool, run by the client; sizes of the display in pixels. */
-export interface ComputerTool extends t.TypeOf<typeof ComputerTool> {}
-export const ComputerTool = /*#__PURE__*/ define(() =>
+const computerTool = /*#__PURE__*/ define(() =>
   struct(
     'ComputerTool',
     {
@@ -93,10 +93,11 @@ export const ComputerTool = /*#__PURE__*/ define(() =>
     { ...clientSide, display_number: orNull(t.number) },
   ),
 );
+/** The API's computer use tool, run by the client; sizes of the display in pixels. */
+export interface ComputerTool extends t.TypeOf<typeof computerTool> {}
+export const ComputerTool: t.Type<ComputerTool> = computerTool;
 
-/** {@link ComputerTool} with zoom. */
-export interface ComputerTool20251124 extends t.TypeOf<typeof ComputerTool20251124> {}
-export const ComputerTool20251124 = /*#__PURE__*/ define(() =>
+const computerTool20251124 = /*#__PURE__*/ define(() =>
   struct(
     'ComputerTool20251124',
     { type: t.literal('computer_20251124'), name: t.literal('computer'), ...display },
@@ -104,10 +105,11 @@ export const ComputerTool20251124 = /*#__PURE__*/ define(() =>
     { ...clientSide, display_number: orNull(t.number), enable_zoom: t.boolean },
   ),
 );
+/** {@link ComputerTool} with zoom. */
+export interface ComputerTool20251124 extends t.TypeOf<typeof computerTool20251124> {}
+export const ComputerTool20251124: t.Type<ComputerTool20251124> = computerTool20251124;
 
-/** The API's text editor tool with undo, run by the client. */
-export interface TextEditorTool extends t.TypeOf<typeof TextEditorTool> {}
-export const TextEditorTool = /*#__PURE__*/ define(() =>
+const textEditorTool = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorTool',
     {
@@ -118,10 +120,11 @@ export const TextEditorTool = /*#__PURE__*/ define(() =>
     clientSide,
   ),
 );
+/** The API's text editor tool with undo, run by the client. */
+export interface TextEditorTool extends t.TypeOf<typeof textEditorTool> {}
+export const TextEditorTool: t.Type<TextEditorTool> = textEditorTool;
 
-/** The API's text editor tool without undo, run by the client. */
-export interface TextEditorTool20250429 extends t.TypeOf<typeof TextEditorTool20250429> {}
-export const TextEditorTool20250429 = /*#__PURE__*/ define(() =>
+const textEditorTool20250429 = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorTool20250429',
     { type: t.literal('text_editor_20250429'), name: t.literal('str_replace_based_edit_tool') },
@@ -129,10 +132,11 @@ export const TextEditorTool20250429 = /*#__PURE__*/ define(() =>
     clientSide,
   ),
 );
+/** The API's text editor tool without undo, run by the client. */
+export interface TextEditorTool20250429 extends t.TypeOf<typeof textEditorTool20250429> {}
+export const TextEditorTool20250429: t.Type<TextEditorTool20250429> = textEditorTool20250429;
 
-/** {@link TextEditorTool20250429} with a limit to the characters that a view returns. */
-export interface TextEditorTool20250728 extends t.TypeOf<typeof TextEditorTool20250728> {}
-export const TextEditorTool20250728 = /*#__PURE__*/ define(() =>
+const textEditorTool20250728 = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorTool20250728',
     { type: t.literal('text_editor_20250728'), name: t.literal('str_replace_based_edit_tool') },
@@ -140,18 +144,23 @@ export const TextEditorTool20250728 = /*#__PURE__*/ define(() =>
     { ...clientSide, max_characters: orNull(t.number) },
   ),
 );
+/** {@link TextEditorTool20250429} with a limit to the characters that a view returns. */
+export interface TextEditorTool20250728 extends t.TypeOf<typeof textEditorTool20250728> {}
+export const TextEditorTool20250728: t.Type<TextEditorTool20250728> = textEditorTool20250728;
 
-/** The API's memory tool, run by the client. */
-export interface MemoryTool extends t.TypeOf<typeof MemoryTool> {}
-export const MemoryTool = /*#__PURE__*/ define(() =>
+const memoryTool = /*#__PURE__*/ define(() =>
   struct('MemoryTool', { type: t.literal('memory_20250818'), name: t.literal('memory') }, {}, clientSide),
 );
+/** The API's memory tool, run by the client. */
+export interface MemoryTool extends t.TypeOf<typeof memoryTool> {}
+export const MemoryTool: t.Type<MemoryTool> = memoryTool;
 
-/** A member of a toolset: whether the model may use it, and whether its definition is loaded at once. */
-export interface ToolsetMemberConfig extends t.TypeOf<typeof ToolsetMemberConfig> {}
-export const ToolsetMemberConfig = /*#__PURE__*/ define(() =>
+const toolsetMemberConfig = /*#__PURE__*/ define(() =>
   struct('ToolsetMemberConfig', {}, {}, { defer_loading: orNull(t.boolean), enabled: orNull(t.boolean) }),
 );
+/** A member of a toolset: whether the model may use it, and whether its definition is loaded at once. */
+export interface ToolsetMemberConfig extends t.TypeOf<typeof toolsetMemberConfig> {}
+export const ToolsetMemberConfig: t.Type<ToolsetMemberConfig> = toolsetMemberConfig;
 
 const memberConfigs = <const M extends readonly string[]>(
   ...members: M
@@ -163,9 +172,7 @@ const memberConfigs = <const M extends readonly string[]>(
     Object.fromEntries(members.map(member => [member, orNull(ToolsetMemberConfig)])),
   ) as unknown as t.Type<{ [K in M[number]]?: ToolsetMemberConfig | null }>;
 
-/** The API's set of browser tools, run by the client; every member may be configured by its name. */
-export interface BrowserToolset extends t.TypeOf<typeof BrowserToolset> {}
-export const BrowserToolset = /*#__PURE__*/ define(() =>
+const browserToolset = /*#__PURE__*/ define(() =>
   struct(
     'BrowserToolset',
     { type: t.literal('browser_toolset_20260801') },
@@ -182,10 +189,11 @@ export const BrowserToolset = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The API's set of browser tools, run by the client; every member may be configured by its name. */
+export interface BrowserToolset extends t.TypeOf<typeof browserToolset> {}
+export const BrowserToolset: t.Type<BrowserToolset> = browserToolset;
 
-/** The API's set of computer use tools, run by the client; every member may be configured by its name. */
-export interface ComputerToolset extends t.TypeOf<typeof ComputerToolset> {}
-export const ComputerToolset = /*#__PURE__*/ define(() =>
+const computerToolset = /*#__PURE__*/ define(() =>
   struct(
     'ComputerToolset',
     { type: t.literal('computer_toolset_20260801') },
@@ -201,10 +209,11 @@ export const ComputerToolset = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The API's set of computer use tools, run by the client; every member may be configured by its name. */
+export interface ComputerToolset extends t.TypeOf<typeof computerToolset> {}
+export const ComputerToolset: t.Type<ComputerToolset> = computerToolset;
 
-/** Code execution on the server. */
-export interface CodeExecutionTool extends t.TypeOf<typeof CodeExecutionTool> {}
-export const CodeExecutionTool = /*#__PURE__*/ define(() =>
+const codeExecutionTool = /*#__PURE__*/ define(() =>
   struct(
     'CodeExecutionTool',
     {
@@ -220,10 +229,11 @@ export const CodeExecutionTool = /*#__PURE__*/ define(() =>
     common,
   ),
 );
+/** Code execution on the server. */
+export interface CodeExecutionTool extends t.TypeOf<typeof codeExecutionTool> {}
+export const CodeExecutionTool: t.Type<CodeExecutionTool> = codeExecutionTool;
 
-/** Where the user is, roughly: web search results are fitted to it. */
-export interface UserLocation extends t.TypeOf<typeof UserLocation> {}
-export const UserLocation = /*#__PURE__*/ define(() =>
+const userLocation = /*#__PURE__*/ define(() =>
   struct(
     'UserLocation',
     { type: t.literal('approximate') },
@@ -236,6 +246,9 @@ export const UserLocation = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** Where the user is, roughly: web search results are fitted to it. */
+export interface UserLocation extends t.TypeOf<typeof userLocation> {}
+export const UserLocation: t.Type<UserLocation> = userLocation;
 
 const domains = /*#__PURE__*/ define(() => ({
   ...common,
@@ -249,9 +262,7 @@ const search = /*#__PURE__*/ define(() => ({ ...domains, user_location: orNull(U
 /** Whether results that code on the server has already read come back in full. */
 const inclusion = /*#__PURE__*/ define(() => ({ response_inclusion: known('full', 'excluded') }));
 
-/** Web search, run on the server. */
-export interface WebSearchTool extends t.TypeOf<typeof WebSearchTool> {}
-export const WebSearchTool = /*#__PURE__*/ define(() =>
+const webSearchTool = /*#__PURE__*/ define(() =>
   struct(
     'WebSearchTool',
     {
@@ -262,10 +273,11 @@ export const WebSearchTool = /*#__PURE__*/ define(() =>
     search,
   ),
 );
+/** Web search, run on the server. */
+export interface WebSearchTool extends t.TypeOf<typeof webSearchTool> {}
+export const WebSearchTool: t.Type<WebSearchTool> = webSearchTool;
 
-/** {@link WebSearchTool} whose results may be left out of the reply. */
-export interface WebSearchTool20260318 extends t.TypeOf<typeof WebSearchTool20260318> {}
-export const WebSearchTool20260318 = /*#__PURE__*/ define(() =>
+const webSearchTool20260318 = /*#__PURE__*/ define(() =>
   struct(
     'WebSearchTool20260318',
     { type: t.literal('web_search_20260318'), name: t.literal('web_search') },
@@ -273,6 +285,9 @@ export const WebSearchTool20260318 = /*#__PURE__*/ define(() =>
     { ...search, ...inclusion },
   ),
 );
+/** {@link WebSearchTool} whose results may be left out of the reply. */
+export interface WebSearchTool20260318 extends t.TypeOf<typeof webSearchTool20260318> {}
+export const WebSearchTool20260318: t.Type<WebSearchTool20260318> = webSearchTool20260318;
 
 /** Tools whose results a URL may come from, by name. */
 const UrlSourceTools = /*#__PURE__*/ define(() =>
@@ -290,9 +305,7 @@ export const WebFetchUrlSource = /*#__PURE__*/ define(() =>
   }),
 );
 
-/** What decides which URLs are fetched, one rule for each origin of a URL. */
-export interface WebFetchUrlSources extends t.TypeOf<typeof WebFetchUrlSources> {}
-export const WebFetchUrlSources = /*#__PURE__*/ define(() =>
+const webFetchUrlSources = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchUrlSources',
     {},
@@ -307,6 +320,9 @@ export const WebFetchUrlSources = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** What decides which URLs are fetched, one rule for each origin of a URL. */
+export interface WebFetchUrlSources extends t.TypeOf<typeof webFetchUrlSources> {}
+export const WebFetchUrlSources: t.Type<WebFetchUrlSources> = webFetchUrlSources;
 
 const fetching = /*#__PURE__*/ define(() => ({
   ...domains,
@@ -315,9 +331,7 @@ const fetching = /*#__PURE__*/ define(() => ({
   url_sources: orNull(WebFetchUrlSources),
 }));
 
-/** Fetching of web pages, run on the server. */
-export interface WebFetchTool extends t.TypeOf<typeof WebFetchTool> {}
-export const WebFetchTool = /*#__PURE__*/ define(() =>
+const webFetchTool = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchTool',
     {
@@ -328,10 +342,11 @@ export const WebFetchTool = /*#__PURE__*/ define(() =>
     fetching,
   ),
 );
+/** Fetching of web pages, run on the server. */
+export interface WebFetchTool extends t.TypeOf<typeof webFetchTool> {}
+export const WebFetchTool: t.Type<WebFetchTool> = webFetchTool;
 
-/** {@link WebFetchTool} that can go round its cache. */
-export interface WebFetchTool20260309 extends t.TypeOf<typeof WebFetchTool20260309> {}
-export const WebFetchTool20260309 = /*#__PURE__*/ define(() =>
+const webFetchTool20260309 = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchTool20260309',
     { type: t.literal('web_fetch_20260309'), name: t.literal('web_fetch') },
@@ -339,10 +354,11 @@ export const WebFetchTool20260309 = /*#__PURE__*/ define(() =>
     { ...fetching, use_cache: t.boolean },
   ),
 );
+/** {@link WebFetchTool} that can go round its cache. */
+export interface WebFetchTool20260309 extends t.TypeOf<typeof webFetchTool20260309> {}
+export const WebFetchTool20260309: t.Type<WebFetchTool20260309> = webFetchTool20260309;
 
-/** {@link WebFetchTool20260309} whose results may be left out of the reply. */
-export interface WebFetchTool20260318 extends t.TypeOf<typeof WebFetchTool20260318> {}
-export const WebFetchTool20260318 = /*#__PURE__*/ define(() =>
+const webFetchTool20260318 = /*#__PURE__*/ define(() =>
   struct(
     'WebFetchTool20260318',
     { type: t.literal('web_fetch_20260318'), name: t.literal('web_fetch') },
@@ -350,10 +366,11 @@ export const WebFetchTool20260318 = /*#__PURE__*/ define(() =>
     { ...fetching, ...inclusion, use_cache: t.boolean },
   ),
 );
+/** {@link WebFetchTool20260309} whose results may be left out of the reply. */
+export interface WebFetchTool20260318 extends t.TypeOf<typeof webFetchTool20260318> {}
+export const WebFetchTool20260318: t.Type<WebFetchTool20260318> = webFetchTool20260318;
 
-/** Advice from another model, asked for on the server. */
-export interface AdvisorTool extends t.TypeOf<typeof AdvisorTool> {}
-export const AdvisorTool = /*#__PURE__*/ define(() =>
+const advisorTool = /*#__PURE__*/ define(() =>
   struct(
     'AdvisorTool',
     { type: t.literal('advisor_20260301'), name: t.literal('advisor'), model: t.string },
@@ -366,10 +383,11 @@ export const AdvisorTool = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** Advice from another model, asked for on the server. */
+export interface AdvisorTool extends t.TypeOf<typeof advisorTool> {}
+export const AdvisorTool: t.Type<AdvisorTool> = advisorTool;
 
-/** Search among deferred tools by meaning of words (BM25), run on the server. */
-export interface ToolSearchToolBm25 extends t.TypeOf<typeof ToolSearchToolBm25> {}
-export const ToolSearchToolBm25 = /*#__PURE__*/ define(() =>
+const toolSearchToolBm25 = /*#__PURE__*/ define(() =>
   struct(
     'ToolSearchToolBm25',
     {
@@ -380,10 +398,11 @@ export const ToolSearchToolBm25 = /*#__PURE__*/ define(() =>
     common,
   ),
 );
+/** Search among deferred tools by meaning of words (BM25), run on the server. */
+export interface ToolSearchToolBm25 extends t.TypeOf<typeof toolSearchToolBm25> {}
+export const ToolSearchToolBm25: t.Type<ToolSearchToolBm25> = toolSearchToolBm25;
 
-/** Search among deferred tools by regular expression, run on the server. */
-export interface ToolSearchToolRegex extends t.TypeOf<typeof ToolSearchToolRegex> {}
-export const ToolSearchToolRegex = /*#__PURE__*/ define(() =>
+const toolSearchToolRegex = /*#__PURE__*/ define(() =>
   struct(
     'ToolSearchToolRegex',
     {
@@ -394,10 +413,11 @@ export const ToolSearchToolRegex = /*#__PURE__*/ define(() =>
     common,
   ),
 );
+/** Search among deferred tools by regular expression, run on the server. */
+export interface ToolSearchToolRegex extends t.TypeOf<typeof toolSearchToolRegex> {}
+export const ToolSearchToolRegex: t.Type<ToolSearchToolRegex> = toolSearchToolRegex;
 
-/** A tool of an MCP server, as that lists it. */
-export interface McpToolParam extends t.TypeOf<typeof McpToolParam> {}
-export const McpToolParam = /*#__PURE__*/ define(() =>
+const mcpToolParam = /*#__PURE__*/ define(() =>
   struct(
     'McpToolParam',
     { name: t.string, input_schema: t.UnknownRecord },
@@ -405,16 +425,18 @@ export const McpToolParam = /*#__PURE__*/ define(() =>
     { description: orNull(t.string) },
   ),
 );
+/** A tool of an MCP server, as that lists it. */
+export interface McpToolParam extends t.TypeOf<typeof mcpToolParam> {}
+export const McpToolParam: t.Type<McpToolParam> = mcpToolParam;
 
-/** Settings of a tool of an MCP server. */
-export interface McpToolConfig extends t.TypeOf<typeof McpToolConfig> {}
-export const McpToolConfig = /*#__PURE__*/ define(() =>
+const mcpToolConfig = /*#__PURE__*/ define(() =>
   struct('McpToolConfig', {}, {}, { defer_loading: t.boolean, enabled: t.boolean }),
 );
+/** Settings of a tool of an MCP server. */
+export interface McpToolConfig extends t.TypeOf<typeof mcpToolConfig> {}
+export const McpToolConfig: t.Type<McpToolConfig> = mcpToolConfig;
 
-/** The tools of an MCP server that the API calls itself. */
-export interface McpToolset extends t.TypeOf<typeof McpToolset> {}
-export const McpToolset = /*#__PURE__*/ define(() =>
+const mcpToolset = /*#__PURE__*/ define(() =>
   struct(
     'McpToolset',
     { type: t.literal('mcp_toolset'), mcp_server_name: t.string },
@@ -427,6 +449,9 @@ export const McpToolset = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** The tools of an MCP server that the API calls itself. */
+export interface McpToolset extends t.TypeOf<typeof mcpToolset> {}
+export const McpToolset: t.Type<McpToolset> = mcpToolset;
 
 /** A tool that the API defines: the client runs some of them, the server others. */
 export type BuiltInToolDefinition =
@@ -494,9 +519,7 @@ export const ToolDefinition: t.Type<ToolDefinition> = /*#__PURE__*/ define(() =>
   variants('ToolDefinition', 'type', { custom: CustomToolDefinition, ...builtIn }, 'custom'),
 );
 
-/** A {@link CustomToolDefinition} as a reply repeats it. */
-export interface ListedCustomTool extends t.TypeOf<typeof ListedCustomTool> {}
-export const ListedCustomTool = /*#__PURE__*/ define(() =>
+const listedCustomTool = /*#__PURE__*/ define(() =>
   struct(
     'ListedCustomTool',
     {
@@ -523,6 +546,9 @@ export const ListedCustomTool = /*#__PURE__*/ define(() =>
     },
   ),
 );
+/** A {@link CustomToolDefinition} as a reply repeats it. */
+export interface ListedCustomTool extends t.TypeOf<typeof listedCustomTool> {}
+export const ListedCustomTool: t.Type<ListedCustomTool> = listedCustomTool;
 
 /** A {@link ToolDefinition} as a reply repeats it. */
 export type ListedToolDefinition = ListedCustomTool | BuiltInToolDefinition;
@@ -530,45 +556,52 @@ export const ListedToolDefinition: t.Type<ListedToolDefinition> = /*#__PURE__*/ 
   variants('ListedToolDefinition', 'type', { custom: ListedCustomTool, ...builtIn }, 'custom'),
 );
 
-/** One tool, by its name. */
-export interface ToolChangeToolReference extends t.TypeOf<typeof ToolChangeToolReference> {}
-export const ToolChangeToolReference = /*#__PURE__*/ define(() =>
+const toolChangeToolReference = /*#__PURE__*/ define(() =>
   struct('ToolChangeToolReference', { type: t.literal('tool_reference'), name: t.string }),
 );
+/** One tool, by its name. */
+export interface ToolChangeToolReference extends t.TypeOf<typeof toolChangeToolReference> {}
+export const ToolChangeToolReference: t.Type<ToolChangeToolReference> = toolChangeToolReference;
 
-/** One tool of an MCP server. */
-export interface ToolChangeMcpToolReference extends t.TypeOf<typeof ToolChangeMcpToolReference> {}
-export const ToolChangeMcpToolReference = /*#__PURE__*/ define(() =>
+const toolChangeMcpToolReference = /*#__PURE__*/ define(() =>
   struct('ToolChangeMcpToolReference', {
     type: t.literal('mcp_tool_reference'),
     name: t.string,
     server_name: t.string,
   }),
 );
+/** One tool of an MCP server. */
+export interface ToolChangeMcpToolReference extends t.TypeOf<typeof toolChangeMcpToolReference> {}
+export const ToolChangeMcpToolReference: t.Type<ToolChangeMcpToolReference> = toolChangeMcpToolReference;
 
-/** All tools of an MCP server. */
-export interface ToolChangeMcpToolsetReference extends t.TypeOf<typeof ToolChangeMcpToolsetReference> {}
-export const ToolChangeMcpToolsetReference = /*#__PURE__*/ define(() =>
+const toolChangeMcpToolsetReference = /*#__PURE__*/ define(() =>
   struct('ToolChangeMcpToolsetReference', {
     type: t.literal('mcp_toolset_reference'),
     server_name: t.string,
   }),
 );
+/** All tools of an MCP server. */
+export interface ToolChangeMcpToolsetReference extends t.TypeOf<typeof toolChangeMcpToolsetReference> {}
+export const ToolChangeMcpToolsetReference: t.Type<ToolChangeMcpToolsetReference> =
+  toolChangeMcpToolsetReference;
 
-/** A new tool, by its definition. */
-export interface ToolChangeToolDefinition extends t.TypeOf<typeof ToolChangeToolDefinition> {}
-export const ToolChangeToolDefinition = /*#__PURE__*/ define(() =>
+const toolChangeToolDefinition = /*#__PURE__*/ define(() =>
   struct('ToolChangeToolDefinition', { type: t.literal('tool_definition'), definition: ToolDefinition }),
 );
+/** A new tool, by its definition. */
+export interface ToolChangeToolDefinition extends t.TypeOf<typeof toolChangeToolDefinition> {}
+export const ToolChangeToolDefinition: t.Type<ToolChangeToolDefinition> = toolChangeToolDefinition;
 
-/** A {@link ToolChangeToolDefinition} as a reply repeats it. */
-export interface ListedToolChangeToolDefinition extends t.TypeOf<typeof ListedToolChangeToolDefinition> {}
-export const ListedToolChangeToolDefinition = /*#__PURE__*/ define(() =>
+const listedToolChangeToolDefinition = /*#__PURE__*/ define(() =>
   struct('ListedToolChangeToolDefinition', {
     type: t.literal('tool_definition'),
     definition: ListedToolDefinition,
   }),
 );
+/** A {@link ToolChangeToolDefinition} as a reply repeats it. */
+export interface ListedToolChangeToolDefinition extends t.TypeOf<typeof listedToolChangeToolDefinition> {}
+export const ListedToolChangeToolDefinition: t.Type<ListedToolChangeToolDefinition> =
+  listedToolChangeToolDefinition;
 
 /** Tools named in a change of the tools in mid-conversation. */
 export type ToolChangeReference =
@@ -597,29 +630,31 @@ export const ListedAddedTool: t.Type<ListedAddedTool> = /*#__PURE__*/ define(() 
 
 const parallel = /*#__PURE__*/ define(() => ({ disable_parallel_tool_use: t.boolean }));
 
-/** The model decides whether it calls tools. */
-export interface ToolChoiceAuto extends t.TypeOf<typeof ToolChoiceAuto> {}
-export const ToolChoiceAuto = /*#__PURE__*/ define(() =>
+const toolChoiceAuto = /*#__PURE__*/ define(() =>
   struct('ToolChoiceAuto', { type: t.literal('auto') }, {}, parallel),
 );
+/** The model decides whether it calls tools. */
+export interface ToolChoiceAuto extends t.TypeOf<typeof toolChoiceAuto> {}
+export const ToolChoiceAuto: t.Type<ToolChoiceAuto> = toolChoiceAuto;
 
-/** The model calls some tool. */
-export interface ToolChoiceAny extends t.TypeOf<typeof ToolChoiceAny> {}
-export const ToolChoiceAny = /*#__PURE__*/ define(() =>
+const toolChoiceAny = /*#__PURE__*/ define(() =>
   struct('ToolChoiceAny', { type: t.literal('any') }, {}, parallel),
 );
+/** The model calls some tool. */
+export interface ToolChoiceAny extends t.TypeOf<typeof toolChoiceAny> {}
+export const ToolChoiceAny: t.Type<ToolChoiceAny> = toolChoiceAny;
 
-/** The model calls this tool. */
-export interface ToolChoiceTool extends t.TypeOf<typeof ToolChoiceTool> {}
-export const ToolChoiceTool = /*#__PURE__*/ define(() =>
+const toolChoiceTool = /*#__PURE__*/ define(() =>
   struct('ToolChoiceTool', { type: t.literal('tool'), name: t.string }, {}, parallel),
 );
+/** The model calls this tool. */
+export interface ToolChoiceTool extends t.TypeOf<typeof toolChoiceTool> {}
+export const ToolChoiceTool: t.Type<ToolChoiceTool> = toolChoiceTool;
 
+const toolChoiceNone = /*#__PURE__*/ define(() => struct('ToolChoiceNone', { type: t.literal('none') }));
 /** The model calls no tool. */
-export interface ToolChoiceNone extends t.TypeOf<typeof ToolChoiceNone> {}
-export const ToolChoiceNone = /*#__PURE__*/ define(() =>
-  struct('ToolChoiceNone', { type: t.literal('none') }),
-);
+export interface ToolChoiceNone extends t.TypeOf<typeof toolChoiceNone> {}
+export const ToolChoiceNone: t.Type<ToolChoiceNone> = toolChoiceNone;
 
 /** How the model chooses among the tools. */
 export type ToolChoice = ToolChoiceAuto | ToolChoiceAny | ToolChoiceTool | ToolChoiceNone;
