@@ -12,6 +12,8 @@ export default defineConfig({
   fixedExtension: true,
   target: 'es2022',
   sourcemap: true,
+  // Of no use here, and a warning on each slow machine.
+  checks: { pluginTimings: false },
   report: false,
   logLevel: 'warn',
 });

@@ -46,6 +46,10 @@ const check = (name: string, types: string): boolean => {
           'ae-missing-release-tag': { logLevel: ExtractorLogLevel.None },
           // Members may speak for themselves; for what is exported, see below.
           'ae-undocumented': { logLevel: ExtractorLogLevel.None },
+          // The codecs behind the interfaces are private, and in the report, since the fields are theirs.
+          'ae-forgotten-export': { logLevel: ExtractorLogLevel.None },
+          // A link to a codec and its type, which share a name, counts as ambiguous.
+          'ae-unresolved-link': { logLevel: ExtractorLogLevel.None },
         },
         tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },
