@@ -1,5 +1,13 @@
-export { errorContent, invalidJsonError, isToolError, ToolError, ToolInputError } from './toolErrors';
-export type { ToolInputIssue } from './toolErrors';
+export { describe, withDefault } from './annotations';
+export type { ToolFields } from './definition';
+export type { FromSchema } from './fromSchema';
+export { jsonSchemaTool } from './jsonSchemaTool';
+export type { JsonSchemaToolOptions } from './jsonSchemaTool';
 export { isRunnableTool } from './runnableTool';
 export type { RunnableTool, ToolContext, ToolOutput, ToolReturn } from './runnableTool';
 export { runTool } from './runTool';
+export { tool } from './tool';
+export type { ToolOptions } from './tool';
+export { errorContent, invalidJsonError, isToolError, ToolError, ToolInputError } from './toolErrors';
+export type { ToolInputIssue } from './toolErrors';
+export { toJsonSchema } from './toJsonSchema';

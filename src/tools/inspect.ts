@@ -17,7 +17,8 @@ const VALUE_LIMIT = 200;
 /** A value as a message shows it: its JSON, cut, or its kind where there is no JSON of it. */
 export const inspect = (value: unknown): string => {
   try {
-    return cut(JSON.stringify(value) ?? kindOf(value), VALUE_LIMIT);
+    const json: unknown = JSON.stringify(value);
+    return typeof json === 'string' ? cut(json, VALUE_LIMIT) : kindOf(value);
   } catch {
     return kindOf(value);
   }

@@ -21,17 +21,16 @@ const fromAsyncIterable = (iterable: AsyncIterable<unknown>): Observable<unknown
     let ended = false;
     const pump = async (): Promise<void> => {
       try {
-        while (!subscriber.closed) {
+        do {
           const result = await iterator.next();
-          // What arrives after the cancellation is of no interest to anyone.
-          if (subscriber.closed) return;
           if (result.done === true) {
             ended = true;
             subscriber.complete();
           } else {
+            // What comes after the cancellation is dropped here.
             subscriber.next(result.value);
           }
-        }
+        } while (!subscriber.closed);
       } catch (error) {
         // Not to be returned to: an iterator that throws has ended.
         ended = true;
@@ -54,7 +53,7 @@ const outputs = (toolName: string, returned: unknown): Observable<unknown> => {
   // Observables first: one that has been made async-iterable too keeps its own, synchronous, cancellation.
   if (
     isObservable(returned) ||
-    hasMethod(returned, Symbol.observable ?? '@@observable') ||
+    hasMethod(returned, (Symbol as { observable?: symbol }).observable ?? '@@observable') ||
     isThenable(returned)
   )
     return from(returned as Observable<unknown> | PromiseLike<unknown>);
@@ -104,11 +103,11 @@ export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock):
       },
     };
     let returned: unknown;
-    let values: Observable<unknown>;
+    let values$: Observable<unknown>;
     try {
       // The one cast of the package's tools: the input is what this tool's own decoder gave.
       returned = (tool as RunnableTool<unknown>).run(input, context);
-      values = outputs(tool.name, returned);
+      values$ = outputs(tool.name, returned);
     } catch (error) {
       end();
       throw error;
@@ -119,7 +118,7 @@ export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock):
       if (isThenable(returned)) returned.then(noop, noop);
       return;
     }
-    values
+    values$
       .pipe(
         tap({ complete: end, error: end }),
         map(value => {

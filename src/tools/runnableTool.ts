@@ -48,7 +48,7 @@ export interface RunnableTool<in Input = never, out Decoded = [Input] extends [n
 /** Whether `tool` is one that the loop can run, as opposed to a raw definition of a server tool. */
 export const isRunnableTool = (tool: unknown): tool is RunnableTool => {
   if (typeof tool !== 'object' || tool === null) return false;
-  const { name, definition, decode, run } = tool as Partial<RunnableTool>;
+  const { name, definition, decode, run } = tool as { readonly [K in keyof RunnableTool]?: unknown };
   return (
     typeof name === 'string' &&
     typeof definition === 'object' &&
