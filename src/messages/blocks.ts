@@ -116,6 +116,11 @@ const webSearchToolResultBlock = /*#__PURE__*/ define(() =>
 export interface WebSearchToolResultBlock extends t.TypeOf<typeof webSearchToolResultBlock> {}
 export const WebSearchToolResultBlock: t.Type<WebSearchToolResultBlock> = webSearchToolResultBlock;
 
+const citationConfig = /*#__PURE__*/ define(() => struct('CitationConfig', { enabled: t.boolean }));
+/** Whether the document is cited. */
+export interface CitationConfig extends t.TypeOf<typeof citationConfig> {}
+export const CitationConfig: t.Type<CitationConfig> = citationConfig;
+
 const documentBlock = /*#__PURE__*/ define(() =>
   struct(
     'DocumentBlock',
@@ -123,7 +128,7 @@ const documentBlock = /*#__PURE__*/ define(() =>
       type: t.literal('document'),
       source: variants('DocumentSource', 'type', { base64: Base64PdfSource, text: PlainTextSource }),
     },
-    { citations: struct('CitationConfig', { enabled: t.boolean }), title: t.string },
+    { citations: CitationConfig, title: t.string },
   ),
 );
 /** A document that the server fetched. */
@@ -584,12 +589,19 @@ const fallbackModel = /*#__PURE__*/ define(() => struct('FallbackModel', { model
 export interface FallbackModel extends t.TypeOf<typeof fallbackModel> {}
 export const FallbackModel: t.Type<FallbackModel> = fallbackModel;
 
+const fallbackRefusal = /*#__PURE__*/ define(() =>
+  struct('FallbackRefusal', { type: t.literal('refusal') }, { category: RefusalCategory }),
+);
+/** The refusal that a fallback followed. */
+export interface FallbackRefusal extends t.TypeOf<typeof fallbackRefusal> {}
+export const FallbackRefusal: t.Type<FallbackRefusal> = fallbackRefusal;
+
 const fallbackBlock = /*#__PURE__*/ define(() =>
   struct('FallbackBlock', {
     type: t.literal('fallback'),
     from: FallbackModel,
     to: FallbackModel,
-    trigger: struct('FallbackTrigger', { type: t.literal('refusal') }, { category: RefusalCategory }),
+    trigger: FallbackRefusal,
   }),
 );
 /** From here on another model speaks, since the first one refused; calls before this block are not run. */

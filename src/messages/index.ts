@@ -5,5 +5,14 @@ export * from './events';
 export * from './message';
 export * from './params';
 export * from './request';
-export * from './shared';
+export {
+  Base64PdfSource,
+  CacheControl,
+  CitationsConfigParam,
+  CodeExecutionCaller,
+  DirectCaller,
+  PlainTextSource,
+  ToolCaller,
+  ToolReferenceBlock,
+} from './shared';
 export * from './tools';

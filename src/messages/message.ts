@@ -209,6 +209,13 @@ const usage = /*#__PURE__*/ define(() =>
 export interface Usage extends t.TypeOf<typeof usage> {}
 export const Usage: t.Type<Usage> = usage;
 
+const containerSkill = /*#__PURE__*/ define(() =>
+  struct('ContainerSkill', { type: known('anthropic', 'custom'), skill_id: t.string, version: t.string }),
+);
+/** A skill that the container has. */
+export interface ContainerSkill extends t.TypeOf<typeof containerSkill> {}
+export const ContainerSkill: t.Type<ContainerSkill> = containerSkill;
+
 const container = /*#__PURE__*/ define(() =>
   struct(
     'Container',
@@ -264,22 +271,42 @@ const contextManagementResponse = /*#__PURE__*/ define(() =>
 export interface ContextManagementResponse extends t.TypeOf<typeof contextManagementResponse> {}
 export const ContextManagementResponse: t.Type<ContextManagementResponse> = contextManagementResponse;
 
+const cacheMissChange = /*#__PURE__*/ define(() =>
+  struct('CacheMissChange', {
+    type: t.union([
+      t.literal('model_changed'),
+      t.literal('system_changed'),
+      t.literal('tools_changed'),
+      t.literal('messages_changed'),
+    ]),
+    cache_missed_input_tokens: t.number,
+  }),
+);
+/** Something of the request is not as it was, which cost so many tokens of the prompt cache. */
+export interface CacheMissChange extends t.TypeOf<typeof cacheMissChange> {}
+export const CacheMissChange: t.Type<CacheMissChange> = cacheMissChange;
+
+const cacheMissUnknown = /*#__PURE__*/ define(() =>
+  struct('CacheMissUnknown', {
+    type: t.union([t.literal('previous_message_not_found'), t.literal('unavailable')]),
+  }),
+);
+/** The API cannot compare the request with an earlier one. */
+export interface CacheMissUnknown extends t.TypeOf<typeof cacheMissUnknown> {}
+export const CacheMissUnknown: t.Type<CacheMissUnknown> = cacheMissUnknown;
+
 /** Why the prompt cache was missed. */
-export type CacheMissReason = t.TypeOf<typeof CacheMissReason>;
-export const CacheMissReason = /*#__PURE__*/ define(() => {
-  const changed = <const S extends string>(type: S) =>
-    struct(type, { type: t.literal(type), cache_missed_input_tokens: t.number });
-  return variants('CacheMissReason', 'type', {
-    model_changed: changed('model_changed'),
-    system_changed: changed('system_changed'),
-    tools_changed: changed('tools_changed'),
-    messages_changed: changed('messages_changed'),
-    previous_message_not_found: struct('previous_message_not_found', {
-      type: t.literal('previous_message_not_found'),
-    }),
-    unavailable: struct('unavailable', { type: t.literal('unavailable') }),
-  });
-});
+export type CacheMissReason = CacheMissChange | CacheMissUnknown;
+export const CacheMissReason: t.Type<CacheMissReason> = /*#__PURE__*/ define(() =>
+  variants('CacheMissReason', 'type', {
+    model_changed: CacheMissChange,
+    system_changed: CacheMissChange,
+    tools_changed: CacheMissChange,
+    messages_changed: CacheMissChange,
+    previous_message_not_found: CacheMissUnknown,
+    unavailable: CacheMissUnknown,
+  }),
+);
 
 const diagnostics = /*#__PURE__*/ define(() =>
   struct('Diagnostics', {}, { cache_miss_reason: CacheMissReason }),

@@ -16,7 +16,7 @@ import {
 } from './blocks';
 import { TextCitationParam } from './citations';
 import { define, json, known, orNull, struct, variants } from './codec';
-import { Base64PdfSource, PlainTextSource, ToolCaller, cacheable } from './shared';
+import { Base64PdfSource, CitationsConfigParam, PlainTextSource, ToolCaller, cacheable } from './shared';
 import { AddedTool, McpToolParam, ToolChangeReference } from './tools';
 
 const textBlockParam = /*#__PURE__*/ define(() =>
@@ -54,6 +54,13 @@ const fileSource = /*#__PURE__*/ define(() =>
 export interface FileSource extends t.TypeOf<typeof fileSource> {}
 export const FileSource: t.Type<FileSource> = fileSource;
 
+const imageTransformations = /*#__PURE__*/ define(() =>
+  struct('ImageTransformations', {}, {}, { oversized_image: known('downsize', 'error') }),
+);
+/** What the API does with an image that is too large. */
+export interface ImageTransformations extends t.TypeOf<typeof imageTransformations> {}
+export const ImageTransformations: t.Type<ImageTransformations> = imageTransformations;
+
 const imageBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ImageBlockParam',
@@ -68,9 +75,7 @@ const imageBlockParam = /*#__PURE__*/ define(() =>
     {},
     {
       ...cacheable,
-      transformations: orNull(
-        struct('ImageTransformations', {}, {}, { oversized_image: known('downsize', 'error') }),
-      ),
+      transformations: orNull(ImageTransformations),
     },
   ),
 );
@@ -92,13 +97,6 @@ const contentBlockSource = /*#__PURE__*/ define(() =>
 /** A document given as blocks, which citations then name. */
 export interface ContentBlockSource extends t.TypeOf<typeof contentBlockSource> {}
 export const ContentBlockSource: t.Type<ContentBlockSource> = contentBlockSource;
-
-const citationsConfigParam = /*#__PURE__*/ define(() =>
-  struct('CitationsConfigParam', {}, {}, { enabled: t.boolean }),
-);
-/** Whether the model cites this. */
-export interface CitationsConfigParam extends t.TypeOf<typeof citationsConfigParam> {}
-export const CitationsConfigParam: t.Type<CitationsConfigParam> = citationsConfigParam;
 
 const documentBlockParam = /*#__PURE__*/ define(() =>
   struct(
@@ -157,27 +155,56 @@ const browserTab = /*#__PURE__*/ define(() =>
 export interface BrowserTab extends t.TypeOf<typeof browserTab> {}
 export const BrowserTab: t.Type<BrowserTab> = browserTab;
 
-/** Something that happened in the browser since the last state; sizes in bytes. */
-export type BrowserStateChange = t.TypeOf<typeof BrowserStateChange>;
-export const BrowserStateChange = /*#__PURE__*/ define(() => {
-  const download = { download_id: t.string, url: t.string };
-  return variants('BrowserStateChange', 'type', {
-    tab_opened: struct('tab_opened', { type: t.literal('tab_opened'), tab_id: t.string }),
-    download_started: struct('download_started', { type: t.literal('download_started'), ...download }),
-    download_completed: struct(
-      'download_completed',
-      { type: t.literal('download_completed'), ...download },
-      {},
-      { path: orNull(t.string), size_bytes: orNull(t.number) },
-    ),
-    download_failed: struct(
-      'download_failed',
-      { type: t.literal('download_failed'), ...download },
-      {},
-      { error: orNull(t.string) },
-    ),
-  });
-});
+const download = /*#__PURE__*/ define(() => ({ download_id: t.string, url: t.string }));
+
+const browserTabOpened = /*#__PURE__*/ define(() =>
+  struct('BrowserTabOpened', { type: t.literal('tab_opened'), tab_id: t.string }),
+);
+/** A tab was opened. */
+export interface BrowserTabOpened extends t.TypeOf<typeof browserTabOpened> {}
+export const BrowserTabOpened: t.Type<BrowserTabOpened> = browserTabOpened;
+
+const browserDownloadStarted = /*#__PURE__*/ define(() =>
+  struct('BrowserDownloadStarted', { type: t.literal('download_started'), ...download }),
+);
+/** A download has begun. */
+export interface BrowserDownloadStarted extends t.TypeOf<typeof browserDownloadStarted> {}
+export const BrowserDownloadStarted: t.Type<BrowserDownloadStarted> = browserDownloadStarted;
+
+const browserDownloadCompleted = /*#__PURE__*/ define(() =>
+  struct(
+    'BrowserDownloadCompleted',
+    { type: t.literal('download_completed'), ...download },
+    {},
+    { path: orNull(t.string), size_bytes: orNull(t.number) },
+  ),
+);
+/** A download is complete; its size in bytes. */
+export interface BrowserDownloadCompleted extends t.TypeOf<typeof browserDownloadCompleted> {}
+export const BrowserDownloadCompleted: t.Type<BrowserDownloadCompleted> = browserDownloadCompleted;
+
+const browserDownloadFailed = /*#__PURE__*/ define(() =>
+  struct(
+    'BrowserDownloadFailed',
+    { type: t.literal('download_failed'), ...download },
+    {},
+    { error: orNull(t.string) },
+  ),
+);
+/** A download has failed. */
+export interface BrowserDownloadFailed extends t.TypeOf<typeof browserDownloadFailed> {}
+export const BrowserDownloadFailed: t.Type<BrowserDownloadFailed> = browserDownloadFailed;
+/** Something that happened in the browser since the last state. */
+export type BrowserStateChange =
+  BrowserTabOpened | BrowserDownloadStarted | BrowserDownloadCompleted | BrowserDownloadFailed;
+export const BrowserStateChange: t.Type<BrowserStateChange> = /*#__PURE__*/ define(() =>
+  variants('BrowserStateChange', 'type', {
+    tab_opened: BrowserTabOpened,
+    download_started: BrowserDownloadStarted,
+    download_completed: BrowserDownloadCompleted,
+    download_failed: BrowserDownloadFailed,
+  }),
+);
 
 const browserStateBlockParam = /*#__PURE__*/ define(() =>
   struct(
@@ -318,6 +345,31 @@ export interface WebFetchToolResultBlockParam extends t.TypeOf<typeof webFetchTo
 export const WebFetchToolResultBlockParam: t.Type<WebFetchToolResultBlockParam> =
   webFetchToolResultBlockParam;
 
+const advisorResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'AdvisorResultBlockParam',
+    { type: t.literal('advisor_result'), text: t.string },
+    {},
+    { stop_reason: orNull(t.string) },
+  ),
+);
+/** An {@link AdvisorResultBlock} sent back. */
+export interface AdvisorResultBlockParam extends t.TypeOf<typeof advisorResultBlockParam> {}
+export const AdvisorResultBlockParam: t.Type<AdvisorResultBlockParam> = advisorResultBlockParam;
+
+const advisorRedactedResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'AdvisorRedactedResultBlockParam',
+    { type: t.literal('advisor_redacted_result'), encrypted_content: t.string },
+    {},
+    { stop_reason: orNull(t.string) },
+  ),
+);
+/** An {@link AdvisorRedactedResultBlock} sent back. */
+export interface AdvisorRedactedResultBlockParam extends t.TypeOf<typeof advisorRedactedResultBlockParam> {}
+export const AdvisorRedactedResultBlockParam: t.Type<AdvisorRedactedResultBlockParam> =
+  advisorRedactedResultBlockParam;
+
 const advisorToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'AdvisorToolResultBlockParam',
@@ -325,18 +377,8 @@ const advisorToolResultBlockParam = /*#__PURE__*/ define(() =>
       type: t.literal('advisor_tool_result'),
       tool_use_id: t.string,
       content: variants('AdvisorToolResultContentParam', 'type', {
-        advisor_result: struct(
-          'advisor_result',
-          { type: t.literal('advisor_result'), text: t.string },
-          {},
-          { stop_reason: orNull(t.string) },
-        ),
-        advisor_redacted_result: struct(
-          'advisor_redacted_result',
-          { type: t.literal('advisor_redacted_result'), encrypted_content: t.string },
-          {},
-          { stop_reason: orNull(t.string) },
-        ),
+        advisor_result: AdvisorResultBlockParam,
+        advisor_redacted_result: AdvisorRedactedResultBlockParam,
         advisor_tool_result_error: AdvisorToolResultError,
       }),
     },
@@ -393,6 +435,70 @@ export interface BashCodeExecutionToolResultBlockParam extends t.TypeOf<
 export const BashCodeExecutionToolResultBlockParam: t.Type<BashCodeExecutionToolResultBlockParam> =
   bashCodeExecutionToolResultBlockParam;
 
+const textEditorCodeExecutionViewResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'TextEditorCodeExecutionViewResultBlockParam',
+    {
+      type: t.literal('text_editor_code_execution_view_result'),
+      content: t.string,
+      file_type: known('text', 'image', 'pdf'),
+    },
+    {},
+    { num_lines: orNull(t.number), start_line: orNull(t.number), total_lines: orNull(t.number) },
+  ),
+);
+/** A {@link TextEditorCodeExecutionViewResultBlock} sent back. */
+export interface TextEditorCodeExecutionViewResultBlockParam extends t.TypeOf<
+  typeof textEditorCodeExecutionViewResultBlockParam
+> {}
+export const TextEditorCodeExecutionViewResultBlockParam: t.Type<TextEditorCodeExecutionViewResultBlockParam> =
+  textEditorCodeExecutionViewResultBlockParam;
+
+const textEditorCodeExecutionStrReplaceResultBlockParam = /*#__PURE__*/ define(() =>
+  struct(
+    'TextEditorCodeExecutionStrReplaceResultBlockParam',
+    { type: t.literal('text_editor_code_execution_str_replace_result') },
+    {},
+    {
+      lines: orNull(t.array(t.string)),
+      new_lines: orNull(t.number),
+      new_start: orNull(t.number),
+      old_lines: orNull(t.number),
+      old_start: orNull(t.number),
+    },
+  ),
+);
+/** A {@link TextEditorCodeExecutionStrReplaceResultBlock} sent back. */
+export interface TextEditorCodeExecutionStrReplaceResultBlockParam extends t.TypeOf<
+  typeof textEditorCodeExecutionStrReplaceResultBlockParam
+> {}
+export const TextEditorCodeExecutionStrReplaceResultBlockParam: t.Type<TextEditorCodeExecutionStrReplaceResultBlockParam> =
+  textEditorCodeExecutionStrReplaceResultBlockParam;
+
+const textEditorCodeExecutionToolResultErrorParam = /*#__PURE__*/ define(() =>
+  struct(
+    'TextEditorCodeExecutionToolResultErrorParam',
+    {
+      type: t.literal('text_editor_code_execution_tool_result_error'),
+      error_code: known(
+        'invalid_tool_input',
+        'unavailable',
+        'too_many_requests',
+        'execution_time_exceeded',
+        'file_not_found',
+      ),
+    },
+    {},
+    { error_message: orNull(t.string) },
+  ),
+);
+/** A {@link TextEditorCodeExecutionToolResultError} sent back. */
+export interface TextEditorCodeExecutionToolResultErrorParam extends t.TypeOf<
+  typeof textEditorCodeExecutionToolResultErrorParam
+> {}
+export const TextEditorCodeExecutionToolResultErrorParam: t.Type<TextEditorCodeExecutionToolResultErrorParam> =
+  textEditorCodeExecutionToolResultErrorParam;
+
 const textEditorCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'TextEditorCodeExecutionToolResultBlockParam',
@@ -400,44 +506,10 @@ const textEditorCodeExecutionToolResultBlockParam = /*#__PURE__*/ define(() =>
       type: t.literal('text_editor_code_execution_tool_result'),
       tool_use_id: t.string,
       content: variants('TextEditorCodeExecutionToolResultContentParam', 'type', {
-        text_editor_code_execution_view_result: struct(
-          'text_editor_code_execution_view_result',
-          {
-            type: t.literal('text_editor_code_execution_view_result'),
-            content: t.string,
-            file_type: known('text', 'image', 'pdf'),
-          },
-          {},
-          { num_lines: orNull(t.number), start_line: orNull(t.number), total_lines: orNull(t.number) },
-        ),
+        text_editor_code_execution_view_result: TextEditorCodeExecutionViewResultBlockParam,
         text_editor_code_execution_create_result: TextEditorCodeExecutionCreateResultBlock,
-        text_editor_code_execution_str_replace_result: struct(
-          'text_editor_code_execution_str_replace_result',
-          { type: t.literal('text_editor_code_execution_str_replace_result') },
-          {},
-          {
-            lines: orNull(t.array(t.string)),
-            new_lines: orNull(t.number),
-            new_start: orNull(t.number),
-            old_lines: orNull(t.number),
-            old_start: orNull(t.number),
-          },
-        ),
-        text_editor_code_execution_tool_result_error: struct(
-          'text_editor_code_execution_tool_result_error',
-          {
-            type: t.literal('text_editor_code_execution_tool_result_error'),
-            error_code: known(
-              'invalid_tool_input',
-              'unavailable',
-              'too_many_requests',
-              'execution_time_exceeded',
-              'file_not_found',
-            ),
-          },
-          {},
-          { error_message: orNull(t.string) },
-        ),
+        text_editor_code_execution_str_replace_result: TextEditorCodeExecutionStrReplaceResultBlockParam,
+        text_editor_code_execution_tool_result_error: TextEditorCodeExecutionToolResultErrorParam,
       }),
     },
     {},
@@ -451,6 +523,32 @@ export interface TextEditorCodeExecutionToolResultBlockParam extends t.TypeOf<
 export const TextEditorCodeExecutionToolResultBlockParam: t.Type<TextEditorCodeExecutionToolResultBlockParam> =
   textEditorCodeExecutionToolResultBlockParam;
 
+const toolSearchResultBlockParam = /*#__PURE__*/ define(() =>
+  struct('ToolSearchResultBlockParam', {
+    type: t.literal('tool_search_tool_search_result'),
+    tool_references: t.array(ToolReferenceBlockParam),
+  }),
+);
+/** A {@link ToolSearchResultBlock} sent back. */
+export interface ToolSearchResultBlockParam extends t.TypeOf<typeof toolSearchResultBlockParam> {}
+export const ToolSearchResultBlockParam: t.Type<ToolSearchResultBlockParam> = toolSearchResultBlockParam;
+
+const toolSearchToolResultErrorParam = /*#__PURE__*/ define(() =>
+  struct(
+    'ToolSearchToolResultErrorParam',
+    {
+      type: t.literal('tool_search_tool_result_error'),
+      error_code: known('invalid_tool_input', 'unavailable', 'too_many_requests', 'execution_time_exceeded'),
+    },
+    {},
+    { error_message: orNull(t.string) },
+  ),
+);
+/** A {@link ToolSearchToolResultError} sent back. */
+export interface ToolSearchToolResultErrorParam extends t.TypeOf<typeof toolSearchToolResultErrorParam> {}
+export const ToolSearchToolResultErrorParam: t.Type<ToolSearchToolResultErrorParam> =
+  toolSearchToolResultErrorParam;
+
 const toolSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
   struct(
     'ToolSearchToolResultBlockParam',
@@ -458,24 +556,8 @@ const toolSearchToolResultBlockParam = /*#__PURE__*/ define(() =>
       type: t.literal('tool_search_tool_result'),
       tool_use_id: t.string,
       content: variants('ToolSearchToolResultContentParam', 'type', {
-        tool_search_tool_search_result: struct('tool_search_tool_search_result', {
-          type: t.literal('tool_search_tool_search_result'),
-          tool_references: t.array(ToolReferenceBlockParam),
-        }),
-        tool_search_tool_result_error: struct(
-          'tool_search_tool_result_error',
-          {
-            type: t.literal('tool_search_tool_result_error'),
-            error_code: known(
-              'invalid_tool_input',
-              'unavailable',
-              'too_many_requests',
-              'execution_time_exceeded',
-            ),
-          },
-          {},
-          { error_message: orNull(t.string) },
-        ),
+        tool_search_tool_search_result: ToolSearchResultBlockParam,
+        tool_search_tool_result_error: ToolSearchToolResultErrorParam,
       }),
     },
     {},
@@ -681,6 +763,13 @@ export const Effort: t.Type<Effort> = /*#__PURE__*/ define(() =>
   known('low', 'medium', 'high', 'xhigh', 'max'),
 );
 
+const systemMessageOutputConfig = /*#__PURE__*/ define(() =>
+  struct('SystemMessageOutputConfig', {}, {}, { effort: orNull(Effort) }),
+);
+/** How the model answers from this message on. */
+export interface SystemMessageOutputConfig extends t.TypeOf<typeof systemMessageOutputConfig> {}
+export const SystemMessageOutputConfig: t.Type<SystemMessageOutputConfig> = systemMessageOutputConfig;
+
 const systemMessageParam = /*#__PURE__*/ define(() =>
   struct(
     'SystemMessageParam',
@@ -698,7 +787,7 @@ const systemMessageParam = /*#__PURE__*/ define(() =>
           }),
         ),
       ]),
-      output_config: orNull(struct('SystemMessageOutputConfig', {}, {}, { effort: orNull(Effort) })),
+      output_config: orNull(SystemMessageOutputConfig),
     },
   ),
 );

@@ -63,6 +63,18 @@ const jsonOutputFormat = /*#__PURE__*/ define(() =>
 export interface JsonOutputFormat extends t.TypeOf<typeof jsonOutputFormat> {}
 export const JsonOutputFormat: t.Type<JsonOutputFormat> = jsonOutputFormat;
 
+const tokenTaskBudget = /*#__PURE__*/ define(() =>
+  struct(
+    'TokenTaskBudget',
+    { type: t.literal('tokens'), total: t.number },
+    {},
+    { remaining: orNull(t.number) },
+  ),
+);
+/** Tokens that the whole task may take, and how many of them are left. */
+export interface TokenTaskBudget extends t.TypeOf<typeof tokenTaskBudget> {}
+export const TokenTaskBudget: t.Type<TokenTaskBudget> = tokenTaskBudget;
+
 const outputConfig = /*#__PURE__*/ define(() =>
   struct(
     'OutputConfig',
@@ -71,14 +83,7 @@ const outputConfig = /*#__PURE__*/ define(() =>
     {
       effort: orNull(Effort),
       format: orNull(JsonOutputFormat),
-      task_budget: orNull(
-        struct(
-          'TokenTaskBudget',
-          { type: t.literal('tokens'), total: t.number },
-          {},
-          { remaining: orNull(t.number) },
-        ),
-      ),
+      task_budget: orNull(TokenTaskBudget),
     },
   ),
 );
@@ -86,7 +91,26 @@ const outputConfig = /*#__PURE__*/ define(() =>
 export interface OutputConfig extends t.TypeOf<typeof outputConfig> {}
 export const OutputConfig: t.Type<OutputConfig> = outputConfig;
 
-const tokens = <const S extends string>(type: S) => struct(type, { type: t.literal(type), value: t.number });
+const inputTokens = /*#__PURE__*/ define(() =>
+  struct('InputTokens', { type: t.literal('input_tokens'), value: t.number }),
+);
+/** A number of input tokens. */
+export interface InputTokens extends t.TypeOf<typeof inputTokens> {}
+export const InputTokens: t.Type<InputTokens> = inputTokens;
+
+const toolUses = /*#__PURE__*/ define(() =>
+  struct('ToolUses', { type: t.literal('tool_uses'), value: t.number }),
+);
+/** A number of tool uses. */
+export interface ToolUses extends t.TypeOf<typeof toolUses> {}
+export const ToolUses: t.Type<ToolUses> = toolUses;
+
+const thinkingTurns = /*#__PURE__*/ define(() =>
+  struct('ThinkingTurns', { type: t.literal('thinking_turns'), value: t.number }),
+);
+/** A number of turns with thinking. */
+export interface ThinkingTurns extends t.TypeOf<typeof thinkingTurns> {}
+export const ThinkingTurns: t.Type<ThinkingTurns> = thinkingTurns;
 
 const clearToolUsesEdit = /*#__PURE__*/ define(() =>
   struct(
@@ -94,13 +118,13 @@ const clearToolUsesEdit = /*#__PURE__*/ define(() =>
     { type: t.literal('clear_tool_uses_20250919') },
     {},
     {
-      clear_at_least: orNull(tokens('input_tokens')),
+      clear_at_least: orNull(InputTokens),
       clear_tool_inputs: orNull(t.union([t.boolean, t.array(t.string)])),
       exclude_tools: orNull(t.array(t.string)),
-      keep: tokens('tool_uses'),
+      keep: ToolUses,
       trigger: variants('Trigger', 'type', {
-        input_tokens: tokens('input_tokens'),
-        tool_uses: tokens('tool_uses'),
+        input_tokens: InputTokens,
+        tool_uses: ToolUses,
       }),
     },
   ),
@@ -108,6 +132,11 @@ const clearToolUsesEdit = /*#__PURE__*/ define(() =>
 /** The API drops old tool uses from the context. */
 export interface ClearToolUsesEdit extends t.TypeOf<typeof clearToolUsesEdit> {}
 export const ClearToolUsesEdit: t.Type<ClearToolUsesEdit> = clearToolUsesEdit;
+
+const allThinkingTurns = /*#__PURE__*/ define(() => struct('AllThinkingTurns', { type: t.literal('all') }));
+/** All turns with thinking. */
+export interface AllThinkingTurns extends t.TypeOf<typeof allThinkingTurns> {}
+export const AllThinkingTurns: t.Type<AllThinkingTurns> = allThinkingTurns;
 
 const clearThinkingEdit = /*#__PURE__*/ define(() =>
   struct(
@@ -118,8 +147,8 @@ const clearThinkingEdit = /*#__PURE__*/ define(() =>
       keep: t.union([
         known('all'),
         variants('Keep', 'type', {
-          thinking_turns: tokens('thinking_turns'),
-          all: struct('all', { type: t.literal('all') }),
+          thinking_turns: ThinkingTurns,
+          all: AllThinkingTurns,
         }),
       ]),
     },
@@ -137,7 +166,7 @@ const compactEdit = /*#__PURE__*/ define(() =>
     {
       instructions: orNull(t.string),
       pause_after_compaction: t.boolean,
-      trigger: orNull(tokens('input_tokens')),
+      trigger: orNull(InputTokens),
     },
   ),
 );
@@ -165,6 +194,18 @@ const contextManagementConfig = /*#__PURE__*/ define(() =>
 export interface ContextManagementConfig extends t.TypeOf<typeof contextManagementConfig> {}
 export const ContextManagementConfig: t.Type<ContextManagementConfig> = contextManagementConfig;
 
+const skillParams = /*#__PURE__*/ define(() =>
+  struct(
+    'SkillParams',
+    { type: known('anthropic', 'custom'), skill_id: t.string },
+    {},
+    { version: t.string },
+  ),
+);
+/** A skill to be put into the container. */
+export interface SkillParams extends t.TypeOf<typeof skillParams> {}
+export const SkillParams: t.Type<SkillParams> = skillParams;
+
 const containerParams = /*#__PURE__*/ define(() =>
   struct(
     'ContainerParams',
@@ -172,22 +213,25 @@ const containerParams = /*#__PURE__*/ define(() =>
     {},
     {
       id: orNull(t.string),
-      skills: orNull(
-        t.array(
-          struct(
-            'SkillParams',
-            { type: known('anthropic', 'custom'), skill_id: t.string },
-            {},
-            { version: t.string },
-          ),
-        ),
-      ),
+      skills: orNull(t.array(SkillParams)),
     },
   ),
 );
 /** The container that the server's tools run in, and the skills in it. */
 export interface ContainerParams extends t.TypeOf<typeof containerParams> {}
 export const ContainerParams: t.Type<ContainerParams> = containerParams;
+
+const mcpServerToolConfiguration = /*#__PURE__*/ define(() =>
+  struct(
+    'McpServerToolConfiguration',
+    {},
+    {},
+    { allowed_tools: orNull(t.array(t.string)), enabled: orNull(t.boolean) },
+  ),
+);
+/** Which tools of an MCP server the model may call. */
+export interface McpServerToolConfiguration extends t.TypeOf<typeof mcpServerToolConfiguration> {}
+export const McpServerToolConfiguration: t.Type<McpServerToolConfiguration> = mcpServerToolConfiguration;
 
 const mcpServerDefinition = /*#__PURE__*/ define(() =>
   struct(
@@ -196,14 +240,7 @@ const mcpServerDefinition = /*#__PURE__*/ define(() =>
     {},
     {
       authorization_token: orNull(t.string),
-      tool_configuration: orNull(
-        struct(
-          'McpServerToolConfiguration',
-          {},
-          {},
-          { allowed_tools: orNull(t.array(t.string)), enabled: orNull(t.boolean) },
-        ),
-      ),
+      tool_configuration: orNull(McpServerToolConfiguration),
     },
   ),
 );
@@ -261,6 +298,37 @@ export const ThreadParams: t.Type<ThreadParams> = /*#__PURE__*/ define(() =>
   variants('ThreadParams', 'type', { create: ThreadCreateParams, continue: ThreadContinueParams }),
 );
 
+const billingPolicy = /*#__PURE__*/ define(() =>
+  struct(
+    'BillingPolicy',
+    { type: t.literal('billing_policy') },
+    {},
+    { bill_to: known('self', 'user_profile') },
+  ),
+);
+/** Who pays for the request. */
+export interface BillingPolicy extends t.TypeOf<typeof billingPolicy> {}
+export const BillingPolicy: t.Type<BillingPolicy> = billingPolicy;
+
+const diagnosticsParam = /*#__PURE__*/ define(() =>
+  struct('DiagnosticsParam', {}, {}, { previous_message_id: orNull(t.string) }),
+);
+/** The earlier message that the request is compared with. */
+export interface DiagnosticsParam extends t.TypeOf<typeof diagnosticsParam> {}
+export const DiagnosticsParam: t.Type<DiagnosticsParam> = diagnosticsParam;
+
+const fallbackCreditTokenParam = /*#__PURE__*/ define(() =>
+  struct('FallbackCreditTokenParam', { token: t.string }, {}, { mode: known('strict', 'best_effort') }),
+);
+/** The token of a fallback credit, and whether the request fails if that cannot be used. */
+export interface FallbackCreditTokenParam extends t.TypeOf<typeof fallbackCreditTokenParam> {}
+export const FallbackCreditTokenParam: t.Type<FallbackCreditTokenParam> = fallbackCreditTokenParam;
+
+const metadata = /*#__PURE__*/ define(() => struct('Metadata', {}, {}, { user_id: orNull(t.string) }));
+/** What is known about whom the request is for. */
+export interface Metadata extends t.TypeOf<typeof metadata> {}
+export const Metadata: t.Type<Metadata> = metadata;
+
 const messageCreateParams = /*#__PURE__*/ define(() =>
   struct(
     'MessageCreateParams',
@@ -268,34 +336,17 @@ const messageCreateParams = /*#__PURE__*/ define(() =>
     {},
     {
       betas: t.array(t.string),
-      billing_policy: orNull(
-        struct(
-          'BillingPolicy',
-          { type: t.literal('billing_policy') },
-          {},
-          { bill_to: known('self', 'user_profile') },
-        ),
-      ),
+      billing_policy: orNull(BillingPolicy),
       cache_control: orNull(CacheControl),
       compaction: orNull(CompactionConfig),
       container: orNull(t.union([t.string, ContainerParams])),
       context_management: orNull(ContextManagementConfig),
-      diagnostics: orNull(struct('DiagnosticsParam', {}, {}, { previous_message_id: orNull(t.string) })),
-      fallback_credit_token: orNull(
-        t.union([
-          t.string,
-          struct(
-            'FallbackCreditTokenParam',
-            { token: t.string },
-            {},
-            { mode: known('strict', 'best_effort') },
-          ),
-        ]),
-      ),
+      diagnostics: orNull(DiagnosticsParam),
+      fallback_credit_token: orNull(t.union([t.string, FallbackCreditTokenParam])),
       fallbacks: orNull(t.union([t.array(FallbackParam), known('default')])),
       inference_geo: orNull(t.string),
       mcp_servers: t.array(McpServerDefinition),
-      metadata: struct('Metadata', {}, {}, { user_id: orNull(t.string) }),
+      metadata: Metadata,
       output_config: OutputConfig,
       output_format: orNull(JsonOutputFormat),
       service_tier: known('auto', 'standard_only'),

@@ -60,3 +60,10 @@ const plainTextSource = /*#__PURE__*/ define(() =>
 /** A document as plain text. */
 export interface PlainTextSource extends t.TypeOf<typeof plainTextSource> {}
 export const PlainTextSource: t.Type<PlainTextSource> = plainTextSource;
+
+const citationsConfigParam = /*#__PURE__*/ define(() =>
+  struct('CitationsConfigParam', {}, {}, { enabled: t.boolean }),
+);
+/** Whether the model cites this. */
+export interface CitationsConfigParam extends t.TypeOf<typeof citationsConfigParam> {}
+export const CitationsConfigParam: t.Type<CitationsConfigParam> = citationsConfigParam;

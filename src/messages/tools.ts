@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { define, known, orNull, struct, variants } from './codec';
-import { cacheable } from './shared';
+import { CitationsConfigParam, cacheable } from './shared';
 
 /** A JSON Schema, at any depth. */
 export interface JsonSchema {
@@ -289,19 +289,38 @@ const webSearchTool20260318 = /*#__PURE__*/ define(() =>
 export interface WebSearchTool20260318 extends t.TypeOf<typeof webSearchTool20260318> {}
 export const WebSearchTool20260318: t.Type<WebSearchTool20260318> = webSearchTool20260318;
 
-/** Tools whose results a URL may come from, by name. */
-const UrlSourceTools = /*#__PURE__*/ define(() =>
-  t.array(struct('UrlSourceTool', { type: t.literal('tool_reference'), name: t.string })),
+const urlSourceTool = /*#__PURE__*/ define(() =>
+  struct('UrlSourceTool', { type: t.literal('tool_reference'), name: t.string }),
 );
+/** A tool whose results a URL may come from. */
+export interface UrlSourceTool extends t.TypeOf<typeof urlSourceTool> {}
+export const UrlSourceTool: t.Type<UrlSourceTool> = urlSourceTool;
+
+const urlSourceAllOrNone = /*#__PURE__*/ define(() =>
+  struct('UrlSourceAllOrNone', { type: t.union([t.literal('all'), t.literal('none')]) }),
+);
+/** URLs of this origin are fetched always or never. */
+export interface UrlSourceAllOrNone extends t.TypeOf<typeof urlSourceAllOrNone> {}
+export const UrlSourceAllOrNone: t.Type<UrlSourceAllOrNone> = urlSourceAllOrNone;
+
+const urlSourceByTool = /*#__PURE__*/ define(() =>
+  struct('UrlSourceByTool', {
+    type: t.union([t.literal('only'), t.literal('except')]),
+    tools: t.array(UrlSourceTool),
+  }),
+);
+/** URLs are fetched if they are in the results of these tools only, or of all tools except these. */
+export interface UrlSourceByTool extends t.TypeOf<typeof urlSourceByTool> {}
+export const UrlSourceByTool: t.Type<UrlSourceByTool> = urlSourceByTool;
 
 /** From which parts of the conversation URLs are fetched: all, none, or the results of some tools. */
-export type WebFetchUrlSource = t.TypeOf<typeof WebFetchUrlSource>;
-export const WebFetchUrlSource = /*#__PURE__*/ define(() =>
+export type WebFetchUrlSource = UrlSourceAllOrNone | UrlSourceByTool;
+export const WebFetchUrlSource: t.Type<WebFetchUrlSource> = /*#__PURE__*/ define(() =>
   variants('WebFetchUrlSource', 'type', {
-    all: struct('all', { type: t.literal('all') }),
-    none: struct('none', { type: t.literal('none') }),
-    only: struct('only', { type: t.literal('only'), tools: UrlSourceTools }),
-    except: struct('except', { type: t.literal('except'), tools: UrlSourceTools }),
+    all: UrlSourceAllOrNone,
+    none: UrlSourceAllOrNone,
+    only: UrlSourceByTool,
+    except: UrlSourceByTool,
   }),
 );
 
@@ -314,8 +333,8 @@ const webFetchUrlSources = /*#__PURE__*/ define(() =>
       client_tool_results: WebFetchUrlSource,
       server_tool_results: WebFetchUrlSource,
       user_input: variants('WebFetchUrlSource', 'type', {
-        all: struct('all', { type: t.literal('all') }),
-        none: struct('none', { type: t.literal('none') }),
+        all: UrlSourceAllOrNone,
+        none: UrlSourceAllOrNone,
       }),
     },
   ),
@@ -326,7 +345,7 @@ export const WebFetchUrlSources: t.Type<WebFetchUrlSources> = webFetchUrlSources
 
 const fetching = /*#__PURE__*/ define(() => ({
   ...domains,
-  citations: orNull(struct('CitationsConfig', {}, {}, { enabled: t.boolean })),
+  citations: orNull(CitationsConfigParam),
   max_content_tokens: orNull(t.number),
   url_sources: orNull(WebFetchUrlSources),
 }));
@@ -519,20 +538,33 @@ export const ToolDefinition: t.Type<ToolDefinition> = /*#__PURE__*/ define(() =>
   variants('ToolDefinition', 'type', { custom: CustomToolDefinition, ...builtIn }, 'custom'),
 );
 
+/** An {@link InputSchema} as a reply repeats it. */
+export interface ListedInputSchema extends JsonSchema {
+  type: 'object';
+  properties?: Record<string, unknown> | null;
+  required?: string[] | null;
+}
+export const ListedInputSchema: t.Type<ListedInputSchema> = /*#__PURE__*/ define(() =>
+  t.intersection(
+    [
+      t.UnknownRecord,
+      struct(
+        'ListedInputSchema',
+        { type: t.literal('object') },
+        {},
+        { properties: orNull(t.UnknownRecord), required: orNull(t.array(t.string)) },
+      ),
+    ],
+    'ListedInputSchema',
+  ),
+);
+
 const listedCustomTool = /*#__PURE__*/ define(() =>
   struct(
     'ListedCustomTool',
     {
       name: t.string,
-      input_schema: t.intersection([
-        t.UnknownRecord,
-        struct(
-          'InputSchema',
-          { type: t.literal('object') },
-          {},
-          { properties: orNull(t.UnknownRecord), required: orNull(t.array(t.string)) },
-        ),
-      ]),
+      input_schema: ListedInputSchema,
     },
     {},
     {
