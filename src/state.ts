@@ -307,14 +307,14 @@ export const settle = (
   }
   const back = replayed(message);
   const answers = due ? (results ?? []) : isPaused(message) ? [] : notRun(message);
-  const messages = [
-    ...state.messages,
+  const added = [
     ...(back === undefined ? [] : [own(back)]),
     ...(answers.length === 0 ? [] : [own({ role: 'user', content: [...answers] })]),
   ];
-  return isPaused(message)
-    ? { ...decision, state: { ...rest, messages, queued: appended } }
-    : { ...decision, state: { ...rest, messages: [...messages, ...appended], queued: [] } };
+  const paused = isPaused(message);
+  // `concat` copies the history once, a spread of it more than once.
+  const messages = state.messages.concat(added, paused ? [] : appended);
+  return { ...decision, state: { ...rest, messages, queued: paused ? appended : [] } };
 };
 
 /** The state to resume from when a turn breaks off: the reply waits, and what was appended is not lost. */
