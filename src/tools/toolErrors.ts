@@ -1,5 +1,5 @@
 import type { ToolResultContent } from '../messages';
-import { cut, inspect } from './inspect';
+import { inspect } from './inspect';
 import { isToolOutput } from './output';
 import type { ToolOutput } from './runnableTool';
 
@@ -47,8 +47,6 @@ export interface ToolInputIssue {
   readonly actual: unknown;
 }
 
-/** How much of an input that was no JSON is shown. */
-const RAW_LIMIT = 500;
 /** How many issues the message lists; `issues` has them all. */
 const ISSUES_SHOWN = 10;
 
@@ -89,9 +87,9 @@ export class ToolInputError extends Error {
   }
 }
 
-/** The error for a call whose input, as it was streamed, is not JSON; `raw` is shown up to a limit. */
+/** The error for a call whose input, as it was streamed, is not JSON; the message shows `raw` up to a limit. */
 export const invalidJsonError = (toolName: string, raw: string): ToolInputError =>
-  new ToolInputError(toolName, [{ path: [], expected: 'valid JSON', actual: cut(raw, RAW_LIMIT) }]);
+  new ToolInputError(toolName, [{ path: [], expected: 'valid JSON', actual: raw }]);
 
 const messageOf = (error: unknown): string => {
   if (typeof error === 'object' && error !== null) {
