@@ -1,6 +1,6 @@
 import type { Fault } from './misbehave';
-import { countTokens } from './tokens';
-import type { Block, Message, MessageRequest, StreamEvent, Usage } from './wire';
+import { outputUsage, promptUsage, type PromptCache } from './usage';
+import type { Block, Message, MessageRequest, StreamEvent } from './wire';
 
 /** Any content block: of this server's loose type, of the library's or of the official SDK's. */
 export type BlockLike = Block | { readonly type: string };
@@ -47,17 +47,21 @@ export const isFaulty = (entry: ScriptEntry): entry is FaultyReply =>
 export const serial = (prefix: string, n: number): string => `${prefix}_${String(n).padStart(4, '0')}`;
 
 /** Reply `n` (from 0) to `request`, with everything the script left out. */
-export function completeReply(reply: string | ReplyFields, request: MessageRequest, n: number): Message {
+export function completeReply(
+  reply: string | ReplyFields,
+  request: MessageRequest,
+  n: number,
+  cache: PromptCache,
+): Message {
   const fields: ReplyFields =
     typeof reply === 'string' ? { content: [{ type: 'text', text: reply }] } : reply;
   const content = fields.content as readonly Block[];
-  const calls = content.some(block => block.type === 'tool_use');
   return {
     id: serial('msg', n + 1),
     type: 'message',
     role: 'assistant',
     model: request.model,
-    stop_reason: calls ? 'tool_use' : 'end_turn',
+    stop_reason: content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn',
     stop_sequence: null,
     stop_details: null,
     container: null,
@@ -65,19 +69,6 @@ export function completeReply(reply: string | ReplyFields, request: MessageReque
     diagnostics: null,
     ...fields,
     content,
-    usage: { ...plainUsage(request, content), ...fields.usage },
-  };
-}
-
-/** Usage of a request that neither caches nor compacts. */
-export function plainUsage(request: MessageRequest, content: readonly Block[]): Usage {
-  return {
-    input_tokens: countTokens([request.system, request.tools, request.messages]),
-    output_tokens: countTokens(content),
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
-    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
-    server_tool_use: null,
-    service_tier: 'standard',
+    usage: { ...promptUsage(request, cache), ...outputUsage(content), ...fields.usage },
   };
 }
