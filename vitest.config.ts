@@ -12,7 +12,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.spec.ts'],
-    exclude: ['test/browser/**', '**/node_modules/**'],
+    // These have configs of their own.
+    exclude: ['test/browser/**', 'test/package/**', '**/node_modules/**'],
     unstubEnvs: true,
   },
 });

@@ -1,14 +1,22 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
 import { describe, expect, inject, it } from 'vitest';
-import { compile, runNode } from './project';
+import { compile, consumerFile, runNode } from './project';
 
 /**
- * Every ```ts block of the documentation and of the doc comments compiles against the packed package, each by itself.
+ * Every ```ts block of the documentation and of the doc comments compiles against the packed package, each by itself,
+ * and those of doc comments are run.
+ *
+ * A block without imports may use whatever we and RxJS export, `t` for io-ts, and what `consumer/ambient.ts` exports
+ * (`source`, `params`, `runner$`, ...); one with imports has to have them all.
  *
  * - ```ts continued: goes on from the block before it.
- * - ```ts run: is run as well, and has to print the ```text block that follows it, if one does.
+ * - ```ts run: of a Markdown file, is run as well.
+ * - ```ts no-run: of a doc comment, is only compiled.
+ *
+ * A block that is run has to print the ```text block that follows it, if one does.
  */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -17,7 +25,8 @@ const listed = (directory: string, extension: string): string[] =>
     .filter(file => file.endsWith(extension) && !file.includes('node_modules'))
     .map(file => `${directory}/${file}`.replaceAll('\\', '/'));
 
-const sources = ['README.md', 'CONTRIBUTING.md', ...listed('docs', '.md'), ...listed('src', '.ts')];
+const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...listed('docs', '.md')];
+const sources = [...pages, ...listed('src', '.ts')];
 
 interface Block {
   readonly name: string;
@@ -44,7 +53,7 @@ const blocksOf = (file: string): Block[] => {
     blocks.push({
       name: `${file.replaceAll('/', '-')}-${at + 1}.mts`,
       text: `${kept.join('\n')}\nexport {};\n`,
-      run: info.includes('run'),
+      run: info.includes('run') || (comments && !info.includes('no-run')),
       output: outputEnd === undefined ? undefined : lines.slice(end + 3, outputEnd).join('\n'),
     });
     at = end;
@@ -55,10 +64,66 @@ const blocksOf = (file: string): Block[] => {
 const blocks = sources.flatMap(blocksOf);
 const project = () => join(inject('consumer'), 'docs');
 
+const flatten = (text: string | ts.DiagnosticMessageChain): string =>
+  typeof text === 'string' ? text : text.messageText;
+
+/** What an example may use without importing it, by where it comes from; the first that has it wins. */
+const modules = ['rx-tool-runner', './ambient.mjs', 'rxjs'];
+
+/** Blocks by file name, with the imports that they leave out behind them, so that no line moves. */
+const withImports = (directory: string): Record<string, string> => {
+  const options = {
+    module: ts.ModuleKind.NodeNext,
+    types: ['node'],
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+  };
+  const probe = modules.map((module, index) => `export * as m${index} from '${module}';`).join('\n');
+  const files: Record<string, string> = {
+    'ambient.mts': consumerFile('ambient', '.mjs'),
+    'probe.mts': probe,
+    ...Object.fromEntries(blocks.map(({ name, text }) => [name, text])),
+  };
+  mkdirSync(directory, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+  const program = ts.createProgram(
+    Object.keys(files).map(name => join(directory, name)),
+    options,
+  );
+  const checker = program.getTypeChecker();
+  const exportsOf = (symbol: ts.Symbol) => checker.getExportsOfModule(symbol);
+  const probed = program.getSourceFile(join(directory, 'probe.mts'));
+  const probeSymbol = probed && checker.getSymbolAtLocation(probed);
+  const known = (probeSymbol ? exportsOf(probeSymbol) : []).map(
+    symbol => new Set(exportsOf(checker.getAliasedSymbol(symbol)).map(({ name }) => name)),
+  );
+  const importOf = (name: string): string => {
+    const module = modules[known.findIndex(names => names.has(name))];
+    if (name === 't') return `import * as t from 'io-ts';`;
+    return module === undefined ? '' : `import { ${name} } from '${module}';`;
+  };
+  for (const { name, text } of blocks) {
+    if (/^import /m.test(text)) continue;
+    const unknown = program
+      .getSemanticDiagnostics(program.getSourceFile(join(directory, name)))
+      .map(
+        ({ messageText }) => /^Cannot find (?:name|namespace) '(\w+)'/.exec(flatten(messageText))?.[1] ?? '',
+      );
+    files[name] = `${text}${[...new Set(unknown)].map(importOf).join('\n')}\n`;
+  }
+  return files;
+};
+
+it.each(pages)('%s links to files that exist', page => {
+  const links = readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g);
+  const missing = [...links].filter(([, link]) => !existsSync(join(root, dirname(page), link ?? '')));
+  expect(missing.map(([, link]) => link)).toEqual([]);
+});
+
 describe('the code of the documentation', () => {
   it('compiles', () => {
     expect(blocks.length).toBeGreaterThan(0);
-    compile(project(), Object.fromEntries(blocks.map(({ name, text }) => [name, text])), {
+    const directory = project();
+    compile(directory, withImports(directory), {
       module: 'nodenext',
       lib: ['ES2023', 'DOM'],
       types: ['node'],

@@ -1,13 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 
+/** A file of `consumer`, with its imports as `extension` wants them (Node's resolution wants them whole). */
+export const consumerFile = (name: string, extension = ''): string =>
+  readFileSync(fileURLToPath(new URL(`consumer/${name}.ts`, import.meta.url)), 'utf8').replace(
+    /from '(\.\/\w+)'/g,
+    `from '$1${extension}'`,
+  );
+
 /** What Node printed; where it fails, an error that has it all. */
 export const runNode = (args: readonly string[], directory: string): string => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: directory, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: directory,
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
   if (status !== 0) throw new Error(`node ${args.join(' ')}, in ${directory}:\n${stdout}${stderr}`);
   return stdout;
 };

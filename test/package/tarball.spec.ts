@@ -5,12 +5,17 @@ import { chromium } from 'playwright-core';
 import { build } from 'vite';
 import { expect, inject, it } from 'vitest';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium';
-import { compile, runNode } from './project';
+import { compile, consumerFile, runNode } from './project';
 
-const program = readFileSync(fileURLToPath(new URL('consumer/program.ts', import.meta.url)), 'utf8');
 const manifest = JSON.parse(
   readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
 ) as { peerDependencies: Record<string, string> };
+
+/** A program in files of this extension, importing each other as that which they are compiled to. */
+const program = (extension: string, imported?: string) => ({
+  [`program.${extension}`]: consumerFile('program', imported),
+  [`ambient.${extension}`]: consumerFile('ambient', imported),
+});
 
 // No DOM: a server's program has only Node's own types.
 const node = { lib: ['ES2022'], types: ['node'], declaration: true };
@@ -20,7 +25,7 @@ it.each([
   ['cts', 'cjs'],
 ])('compiles under node16 and runs in plain Node: %s', (extension, compiled) => {
   const project = join(inject('consumer'), extension);
-  compile(project, { [`program.${extension}`]: program }, { ...node, module: 'node16' });
+  compile(project, program(extension, `.${compiled}`), { ...node, module: 'node16' });
   expect(runNode([`program.${compiled}`], project)).toBe('done\n');
 });
 
@@ -30,7 +35,7 @@ it.each([
   ['cts', 'cjs', 'commonjs'],
 ])('compiles and runs with the oldest peers allowed: %s', (extension, compiled, module) => {
   const project = join(inject('floorConsumer'), extension);
-  compile(project, { [`program.${extension}`]: program }, { ...node, module, moduleResolution: 'node10' });
+  compile(project, program(extension, `.${compiled}`), { ...node, module, moduleResolution: 'node10' });
   expect(runNode([`program.${compiled}`], project)).toBe('done\n');
 });
 
@@ -52,11 +57,12 @@ it('ships what package.json names, and neither sources nor tests', () => {
 
 it('compiles under bundler resolution, is bundled with nothing of Node, and runs in a browser', async () => {
   const project = join(inject('consumer'), 'browser');
-  compile(
-    project,
-    { 'program.ts': program },
-    { module: 'esnext', moduleResolution: 'bundler', lib: ['ES2022', 'DOM'], noEmit: true },
-  );
+  compile(project, program('ts'), {
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    lib: ['ES2022', 'DOM'],
+    noEmit: true,
+  });
   const modules: string[] = [];
   const warnings: string[] = [];
   await build({
@@ -97,8 +103,13 @@ it('compiles under bundler resolution, is bundled with nothing of Node, and runs
     const errors: string[] = [];
     const lines: string[] = [];
     page.on('pageerror', error => errors.push(error.message));
-    page.on('console', message => lines.push(message.text()));
-    const done = page.waitForEvent('console', { timeout: 10_000 });
+    page.on('console', message => {
+      if (message.type() === 'log') lines.push(message.text());
+    });
+    const done = page.waitForEvent('console', {
+      predicate: message => message.type() === 'log',
+      timeout: 10_000,
+    });
     await page.addScriptTag({ content: readFileSync(join(project, 'out/program.js'), 'utf8') });
     await done.catch(() => undefined);
     expect({ errors, lines }).toEqual({ errors: [], lines: ['done'] });
