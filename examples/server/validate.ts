@@ -371,7 +371,7 @@ function checkContent(
 ): void {
   if (!isObject(block)) refuse(`${path}: Input should be a valid dictionary`);
   const { type } = block;
-  if (!istype) refuse(`${path}.type: Field required`);
+  if (!isString(type)) refuse(`${path}.type: Field required`);
   const known = allowed.has(type);
   const isElsewhere = Object.values(ROLE_BLOCKS).some(types => types.has(type));
   refuseIf(!known && isElsewhere, `${path}: \`${type}\` blocks are not permitted in \`${role}\` messages`);
