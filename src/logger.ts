@@ -26,7 +26,9 @@ export const writes = (logger: Logger, name: keyof Logger): boolean => logger[na
 /** An environment variable, trimmed; undefined where it is unset, empty, or there is no environment (a browser). */
 export const environment = (name: string): string | undefined => {
   if (typeof process === 'undefined') return undefined;
-  return process.env?.[name]?.trim() || undefined;
+  // Some bundlers replace `process` by an object without `env`.
+  const env = process.env as NodeJS.ProcessEnv | undefined;
+  return env?.[name]?.trim() || undefined;
 };
 
 /** The level that the environment variable `ANTHROPIC_LOG` names; `fallback` where it names none. */

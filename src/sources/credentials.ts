@@ -1,5 +1,6 @@
 import type { ObservableInput } from 'rxjs';
 import { environment } from '../logger';
+import { checkHeader, type HeaderFields } from './headers';
 
 /** A key, or what gives one for each request. */
 export type ApiKey = string | (() => string | ObservableInput<string>);
@@ -8,12 +9,12 @@ export type ApiKey = string | (() => string | ObservableInput<string>);
 export const defaultBaseURL = 'https://api.anthropic.com';
 
 // A window with a document: also jsdom, as in the official SDK, since code that is tested there runs in browsers.
-const inBrowser = (): boolean => typeof window !== 'undefined' && typeof window.document !== 'undefined';
+const inBrowser = (): boolean => typeof window !== 'undefined' && 'document' in window;
 
 /** A base URL, checked; in a browser it may be relative to the page, as `/api` is. */
 export const parseBaseURL = (baseURL: string): URL => {
   try {
-    return new URL(baseURL, globalThis.location?.href);
+    return new URL(baseURL, typeof location === 'undefined' ? undefined : location.href);
   } catch {
     // The text stays out of the message: it may hold a password.
     throw new TypeError(
@@ -42,7 +43,7 @@ interface CredentialOptions {
 const present = (name: string, value: string): string => {
   const trimmed = value.trim();
   if (trimmed === '') throw new TypeError(`messagesApi: \`${name}\` is empty.`);
-  return trimmed;
+  return checkHeader('authorization', trimmed);
 };
 
 /**
@@ -53,7 +54,7 @@ const present = (name: string, value: string): string => {
  */
 export const resolveKey = (
   { apiKey, authToken }: CredentialOptions,
-  hasCredentialHeader: boolean,
+  fields: HeaderFields,
   url: URL,
   warn: (message: string) => void,
 ): ApiKey | undefined => {
@@ -63,7 +64,7 @@ export const resolveKey = (
   if (typeof apiKey === 'function') return apiKey;
   if (apiKey != null) return present('apiKey', apiKey);
   if (authToken != null) return present('authToken', authToken);
-  if (hasCredentialHeader || apiKey === null) return undefined;
+  if (apiKey === null || 'authorization' in fields || 'x-api-key' in fields) return undefined;
 
   const keyOfEnvironment = environment('ANTHROPIC_API_KEY');
   const tokenOfEnvironment = authToken === null ? undefined : environment('ANTHROPIC_AUTH_TOKEN');
@@ -77,5 +78,5 @@ export const resolveKey = (
         '`apiKey: null` sends none.',
     );
   }
-  return key;
+  return key === undefined ? undefined : checkHeader('authorization', key);
 };

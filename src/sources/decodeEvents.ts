@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { identity, Observable, timer, type OperatorFunction } from 'rxjs';
+import { delay, identity, Observable, Subject, takeUntil, type OperatorFunction } from 'rxjs';
 import type { MessageStreamEvent } from '../messages';
 import type { Chunk } from './bodyChunks';
 import { errorOfBody, excerpt, MalformedResponseError, TruncatedStreamError } from './errors';
@@ -15,7 +15,7 @@ const endGrace = 100;
 export interface DecodeConfig {
   readonly requestId?: string | undefined;
   /** Takes secrets out of what an error quotes. */
-  readonly scrub?: Scrub;
+  readonly scrub?: Scrub | undefined;
 }
 
 const parse = (
@@ -53,16 +53,17 @@ const parse = (
  */
 export const decodeEvents =
   (config: DecodeConfig = {}): OperatorFunction<Chunk, MessageStreamEvent> =>
-  chunks =>
+  chunks$ =>
     new Observable(subscriber => {
       let stopped = false;
+      const stop$ = new Subject<void>();
       const parser = createParser({
         onEvent: ({ event: name, data }) => {
           if (stopped || subscriber.closed || name === undefined || name === 'ping' || data === '') return;
           const event = parse(name, data, config);
           stopped = event.type === 'message_stop';
           subscriber.next(event);
-          if (stopped) subscriber.add(timer(endGrace).subscribe(() => subscriber.complete()));
+          if (stopped) stop$.next();
         },
       });
 
@@ -80,7 +81,7 @@ export const decodeEvents =
       };
 
       subscriber.add(
-        chunks.subscribe({
+        chunks$.pipe(takeUntil(stop$.pipe(delay(endGrace)))).subscribe({
           next: chunk => {
             try {
               feed(chunk);

@@ -359,12 +359,9 @@ export const errorOfBody = (data: unknown, requestId: string | undefined): APIEr
   const body = errorBody(data);
   const status = statusOfType(body.type);
   const Class = classOfStatus(status);
-  return new Class(
-    say(body.type && `${body.type}:`, body.apiMessage ?? excerpt(String(JSON.stringify(data)))),
-    {
-      ...body,
-      requestId: requestId ?? body.requestId,
-      retryable: retryableStatus(status),
-    },
-  );
+  return new Class(say(body.type && `${body.type}:`, body.apiMessage ?? excerpt(JSON.stringify(data))), {
+    ...body,
+    requestId: requestId ?? body.requestId,
+    retryable: retryableStatus(status),
+  });
 };

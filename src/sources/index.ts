@@ -26,10 +26,5 @@ export {
 export type { ApiKey } from './credentials';
 export type { HeaderOptions } from './headers';
 export type { MessageSource } from './messageSource';
-export {
-  messagesApi,
-  type Fetch,
-  type FetchInit,
-  type FetchResponse,
-  type MessagesApiOptions,
-} from './messagesApi';
+export type { Fetch, FetchInit, FetchResponse } from './fetch';
+export { messagesApi, type MessagesApiOptions } from './messagesApi';

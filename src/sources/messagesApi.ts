@@ -1,4 +1,3 @@
-import crossFetch from 'cross-fetch';
 import {
   catchError,
   defer,
@@ -12,15 +11,13 @@ import {
   tap,
   throwError,
   throwIfEmpty,
-  timeout as within,
   type MonoTypeOperatorFunction,
   type Observable,
-  type ObservableInput,
 } from 'rxjs';
 import {
+  environment,
   levelled,
   logLevel as levelOfEnvironment,
-  environment,
   writes,
   type Logger,
   type LogLevel,
@@ -36,39 +33,22 @@ import {
   errorOfBody,
   errorOfResponse,
   excerpt,
-  longestDelay,
   MalformedResponseError,
-  type ResponseHeaders,
 } from './errors';
-import { baseHeaders, checkHeader, joinBetas, type HeaderFields, type HeaderOptions } from './headers';
+import { defaultFetch, type Fetch, type FetchResponse } from './fetch';
+import {
+  baseHeaders,
+  checkHeader,
+  requestHeaders,
+  takesAway,
+  type HeaderFields,
+  type HeaderOptions,
+} from './headers';
+import { limitSilence, limitWait } from './limits';
 import type { MessageSource } from './messageSource';
 import { bodyWriter } from './requestBody';
 import { retryRequest } from './retryRequest';
-import { maskedHeaders, maskFields, scrubbedError, scrubber, type Scrub } from './secrets';
-
-/** The request that a {@link Fetch} gets. */
-export interface FetchInit {
-  method: 'POST';
-  headers: Record<string, string>;
-  body: string;
-  signal: AbortSignal;
-}
-
-/** What is used of a response. */
-export interface FetchResponse {
-  readonly ok: boolean;
-  readonly status: number;
-  readonly headers: ResponseHeaders;
-  /** A web stream, a Node stream, or anything that converts to an Observable of chunks. */
-  readonly body: unknown;
-  text(): ObservableInput<string>;
-}
-
-/**
- * A fetch: the browser's, Node's, node-fetch or one of your own. It may give Observables instead of Promises, which is
- * how requests are tested in virtual time.
- */
-export type Fetch = (url: string, init: FetchInit) => ObservableInput<FetchResponse>;
+import { maskedHeaders, maskFields, scrubbedError, scrubber, secretsOf, type Scrub } from './secrets';
 
 /** Options of {@link messagesApi}; all may be left out. */
 export interface MessagesApiOptions {
@@ -89,7 +69,7 @@ export interface MessagesApiOptions {
   readonly fetch?: Fetch | undefined;
   /**
    * Headers of every request, over the defaults and those of `ANTHROPIC_CUSTOM_HEADERS` (lines of `Name: value`); null
-   * takes a default away. With `authorization` or `x-api-key` among them, the environment is not asked for a key.
+   * takes away what would be sent, the key if it is `authorization`. With `authorization` or `x-api-key` among them, the environment is not asked for a key.
    */
   readonly headers?: HeaderOptions | undefined;
   /** Beta features of every request, beside those in a request's own `betas`. */
@@ -116,15 +96,8 @@ export interface MessagesApiOptions {
 
 const path = '/v1/messages';
 
-/** How long the body of a refusal is waited for, in milliseconds: only its text depends on it. */
+/** How long the body of a refusal is waited for, in milliseconds: nothing but the text of the error depends on it. */
 const refusalTimeout = 5000;
-
-/**
- * cross-fetch takes the global fetch when it is imported, which may be before zone.js or a mock replaces that; so the
- * global one is looked up anew where cross-fetch is nothing else.
- */
-const defaultFetch: Fetch = (url, init) =>
-  'ponyfill' in crossFetch ? crossFetch(url, init) : globalThis.fetch(url, init);
 
 const checkDelay = (name: string, value: number): number => {
   if (typeof value === 'number' && value > 0) return value;
@@ -136,166 +109,171 @@ const checkCount = (name: string, value: number): number => {
   throw new TypeError(`messagesApi: \`${name}\` must be an integer, 0 or more.`);
 };
 
-const timedOut = (message: string): APIConnectionTimeoutError =>
-  new APIConnectionTimeoutError(message, { retryable: true });
-
-/** Errors if the first value takes longer; a limit beyond what timers hold is none. */
-const limit = <T>(which: 'first' | 'each', ms: number, message: string): MonoTypeOperatorFunction<T> =>
-  ms > longestDelay
-    ? identity
-    : within<T, Observable<T>>({ [which]: ms, with: () => throwError(() => timedOut(message)) });
-
-/** The error for what a fetch, or the body it gave, has failed with. */
-const connectionError = (thrown: unknown, scrub: Scrub): APIError => {
+/** The error for what a fetch, or the body that it gave, has failed with. */
+const connectionError = (thrown: unknown, scrub: Scrub, requestId: string | undefined): APIError => {
   if (thrown instanceof APIError) return thrown;
   const cause = scrubbedError(thrown, scrub);
-  // Most of what a fetch says is in the cause: its own message is "fetch failed".
+  // The message of native fetch is "fetch failed", and all it knows is in the cause.
   const inner = cause.cause instanceof Error ? cause.cause.message : '';
   const said = [cause.message, inner].filter(text => text !== '').join(': ');
   const Class = /timed? ?out/i.test(said) ? APIConnectionTimeoutError : APIConnectionError;
-  return new Class(`Connection error: ${excerpt(said) || cause.name}`, { cause, retryable: true });
+  return new Class(`Connection error: ${excerpt(said) || cause.name}`, { cause, requestId, retryable: true });
 };
 
-const parseMessage = (text: string, requestId: string | undefined, scrub: Scrub): Message => {
-  let reply: unknown;
+const parsed = (text: string): unknown => {
   try {
-    reply = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    reply = undefined;
+    return undefined;
   }
-  const { type, content } = (reply ?? {}) as { readonly type?: unknown; readonly content?: unknown };
-  if (type === 'error') throw errorOfBody(JSON.parse(scrub(text)), requestId);
-  // The shape, no more: decoding each block would cost more than all the rest of a turn.
-  if (Array.isArray(content)) return reply as Message;
-  throw new MalformedResponseError(
-    `The response is no message: ${excerpt(scrub(text)) || 'its body is empty'}`,
-    {
-      status: 200,
-      requestId,
-    },
-  );
 };
 
-/** One HTTP request of which the answer is awaited. */
+/** The answer to one HTTP request, and what reading it takes. */
 interface Exchange {
   readonly response: FetchResponse;
   readonly requestId: string | undefined;
   readonly scrub: Scrub;
-  /** To be called when the body has been read to its end: its connection is not ours to close then. */
+  /** To be called when the body has been read to its end: the connection is in the pool then, and not ours to close. */
   readonly done: () => void;
 }
+
+/** Reads a body that is not streamed. */
+const readText = ({ response, done }: Exchange): Observable<string> => from(response.text()).pipe(tap(done));
+
+const notA = (what: string, text: string, { response, requestId, scrub }: Exchange): APIError => {
+  const body = parsed(text);
+  return (body as { readonly type?: unknown } | null | undefined)?.type === 'error'
+    ? errorOfBody(parsed(scrub(text)), requestId)
+    : new MalformedResponseError(
+        `The response is no ${what}: ${excerpt(scrub(text)) || 'its body is empty'}`,
+        {
+          status: response.status,
+          requestId,
+        },
+      );
+};
+
+const parseMessage = (text: string, exchange: Exchange): Message => {
+  const reply = parsed(text);
+  // The shape, no more: decoding every block would cost more than all the rest of a turn.
+  if (Array.isArray((reply as { readonly content?: unknown } | null | undefined)?.content))
+    return reply as Message;
+  throw notA('message', text, exchange);
+};
 
 /**
  * The Messages API over HTTP: `POST {baseURL}/v1/messages`.
  *
- * `create` emits the reply. `stream` emits each event as it arrives and completes once the body has ended behind
- * `message_stop`. Failed requests are sent again by the rules of the official TypeScript SDK (its version 1.14.0 is the
- * source of headers, environment variables, rules and limits), but never once an event of the reply has been emitted.
- * Unsubscribing closes the connection at once. Errors are {@link APIError}s of the class of their status.
+ * `create` emits the reply. `stream` emits each event while it arrives, and completes when the body ends behind
+ * `message_stop`, or 100 ms after that event if the server does not end it. A request that failed is sent again by the
+ * rules of the official TypeScript SDK (whose version 1.14.0 is the source of headers, environment variables, rules and
+ * limits), never once an event of its reply has been emitted. Unsubscribing closes the connection at once. Errors are
+ * {@link APIError}s, except for what an `apiKey` function throws.
+ *
+ * Requests are written incrementally: the JSON text of a frozen message, or of a frozen `tools` array, is kept for as
+ * long as the object lives, so what is frozen must not change further down either.
  *
  * Environment variables are read here, not at import. Throws a `TypeError` for options that make no sense, and an
- * `Error` for a missing key and in a browser that would show one.
+ * `Error` for a missing key and in a browser that would show one to its visitors.
  */
 export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => {
   const log = levelled(options.logger ?? console, options.logLevel ?? levelOfEnvironment());
-  const baseURL = options.baseURL || environment('ANTHROPIC_BASE_URL') || defaultBaseURL;
-  const url = parseBaseURL(baseURL);
-  const direct = options.dangerouslyAllowBrowser === true;
-  checkBrowser(url, direct);
-  const fields = baseHeaders(options.headers ?? {}, direct);
-  const apiKey = resolveKey(options, 'authorization' in fields || 'x-api-key' in fields, url, log.warn);
-  if (typeof apiKey === 'string') checkHeader('authorization', apiKey);
+  const debugs = writes(log, 'debug');
+  const { fetch = defaultFetch, betas } = options;
   const maxRetries = checkCount('maxRetries', options.maxRetries ?? 2);
   const timeout = checkDelay('timeout', options.timeout ?? 600_000);
   const idleTimeout = checkDelay('idleTimeout', options.idleTimeout ?? 600_000);
-  const { fetch = defaultFetch, betas } = options;
+  const baseURL = options.baseURL || environment('ANTHROPIC_BASE_URL') || defaultBaseURL;
+  const url = parseBaseURL(baseURL);
+  const fromBrowser = options.dangerouslyAllowBrowser === true;
+  checkBrowser(url, fromBrowser);
+  const fields = baseHeaders(options.headers, fromBrowser);
+  const apiKey = takesAway(options.headers, 'authorization')
+    ? undefined
+    : resolveKey(options, fields, url, message => log.warn(message));
   const address = baseURL.replace(/\/+$/, '') + path;
+  const secrets = secretsOf(fields, url);
   const write = bodyWriter();
 
-  const secretsOfOptions = [
-    url.password,
-    decodeURIComponent(url.password),
-    ...Object.entries(maskedHeaders(Object.entries(fields)))
-      .filter(([name, shown]) => shown !== fields[name])
-      .flatMap(([name]) => [fields[name], ...(fields[name]?.split(' ') ?? [])]),
-  ];
+  const shown = (value: unknown, scrub: Scrub): unknown => parsed(scrub(JSON.stringify(value, maskFields)));
 
-  const askKey = (): Observable<string | undefined> => {
-    if (typeof apiKey !== 'function') return of(apiKey);
-    return defer(() => {
-      const key = apiKey();
+  const askedKey = (ask: Exclude<ApiKey, string>): Observable<string> =>
+    defer(() => {
+      const key = ask();
       return typeof key === 'string' ? of(key) : from(key);
     }).pipe(
       take(1),
-      map(key => {
-        const trimmed = typeof key === 'string' ? key.trim() : '';
-        if (trimmed === '') throw new TypeError('messagesApi: the `apiKey` function gave no key.');
-        checkHeader('authorization', trimmed);
-        return trimmed;
+      map(key => checkHeader('authorization', key.trim())),
+      tap(key => {
+        if (key === '') throw new TypeError('messagesApi: the `apiKey` function gave an empty string.');
       }),
-      throwIfEmpty(() => new TypeError('messagesApi: the `apiKey` function gave no key.')),
+      throwIfEmpty(() => new TypeError('messagesApi: the `apiKey` function gave nothing.')),
     );
-  };
 
-  const refusal = ({ response, scrub, done }: Exchange): Observable<never> =>
-    from(response.text()).pipe(
-      tap({ complete: done }),
-      limit('first', refusalTimeout, ''),
+  const refuse = (exchange: Exchange): Observable<never> =>
+    readText(exchange).pipe(
+      limitWait(refusalTimeout, ''),
       catchError(() => of('')),
       map(text => {
+        const { response, scrub } = exchange;
         const said = scrub(text);
-        log.debug(`POST ${path} ${response.status} body`, said);
+        log.debug(`POST ${path} error body`, said);
         throw errorOfResponse(response.status, response.headers, said);
       }),
     );
+
+  type Read<T> = (exchange: Exchange) => Observable<T>;
 
   const attempt = <T>(
     body: string,
     headers: HeaderFields,
     key: string | undefined,
     retries: number,
-    read: (exchange: Exchange) => Observable<T>,
+    read: Read<T>,
   ): Observable<T> =>
     defer(() => {
       const controller = new AbortController();
-      const scrub: Scrub = text => scrubber([key, ...secretsOfOptions])(text);
       const started = Date.now();
+      const scrub: Scrub = text => scrubber([key, ...secrets])(text);
+      let requestId: string | undefined;
       let told = false;
       let open = true;
-      const tell = (what: string, requestId?: string): void => {
+
+      const tell = (what: string): void => {
+        const line = [
+          `POST ${path} ${what} in ${Date.now() - started} ms`,
+          requestId && `request-id ${requestId}`,
+          retries > 0 && `retry ${retries} of ${maxRetries}`,
+        ];
+        log[told ? 'debug' : 'info'](line.filter(Boolean).join(', '));
         told = true;
-        const id = requestId === undefined ? '' : `, request-id ${requestId}`;
-        const which = retries === 0 ? '' : `, retry ${retries} of ${maxRetries}`;
-        log.info(`POST ${path} ${what} in ${Date.now() - started} ms${id}${which}`);
       };
-      const sent =
-        key === undefined || 'authorization' in headers
-          ? headers
-          : { ...headers, authorization: `Bearer ${key}` };
-      if (writes(log, 'debug')) {
-        const shown: unknown = JSON.parse(scrub(JSON.stringify(JSON.parse(body), maskFields)));
-        log.debug(`POST ${path} request`, { headers: maskedHeaders(Object.entries(sent)), body: shown });
+
+      const sent = {
+        ...headers,
+        ...(key === undefined || 'authorization' in headers ? {} : { authorization: `Bearer ${key}` }),
+      };
+      if (debugs) {
+        const details = { headers: maskedHeaders(Object.entries(sent)), body: shown(parsed(body), scrub) };
+        log.debug(`POST ${path} request`, details);
       }
-      return from(
-        fetch(address, { method: 'POST', headers: { ...sent }, body, signal: controller.signal }),
+      return defer(() =>
+        fetch(address, { method: 'POST', headers: sent, body, signal: controller.signal }),
       ).pipe(
-        limit('first', timeout, `No response within ${timeout} ms.`),
+        limitWait(timeout, `No response within ${timeout} ms.`),
         mergeMap(response => {
-          const requestId = response.headers.get('request-id') ?? undefined;
-          tell(String(response.status), requestId);
-          const exchange = {
-            response,
-            requestId,
-            scrub,
-            done: () => {
-              open = false;
-            },
+          const { status } = response;
+          requestId = response.headers.get('request-id') ?? undefined;
+          tell(String(status));
+          const done = (): void => {
+            open = false;
           };
-          return response.ok ? read(exchange) : refusal(exchange);
+          const exchange = { response, requestId, scrub, done };
+          return status >= 200 && status < 300 ? read(exchange) : refuse(exchange);
         }),
         catchError((thrown: unknown) => {
-          const error = connectionError(thrown, scrub);
-          if (!told) tell(`failed (${error.message})`);
+          const error = connectionError(thrown, scrub, requestId);
+          if (error.status === undefined || error.status < 300) tell(`failed (${error.message})`);
           return throwError(() => error);
         }),
         finalize(() => {
@@ -305,47 +283,52 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
       );
     });
 
-  const send = <T>(
-    { betas: ownBetas, ...params }: MessageCreateParams,
-    read: (exchange: Exchange) => Observable<T>,
-  ): Observable<T> =>
+  const send = <T>(request: MessageCreateParams, stream: true | undefined, read: Read<T>): Observable<T> =>
     defer(() => {
-      const body = write(params);
-      const beta = joinBetas(fields['anthropic-beta'], betas, ownBetas ?? undefined);
-      const headers = beta === '' ? fields : { ...fields, 'anthropic-beta': beta };
-      checkHeader('anthropic-beta', beta);
-      let retries = -1;
+      const { betas: ownBetas, user_profile_id, workspace_id, ...params } = request;
+      const body = write({ ...params, stream });
+      const headers = requestHeaders(fields, [betas, ownBetas], {
+        'anthropic-user-profile-id': user_profile_id,
+        'anthropic-workspace-id': workspace_id,
+      });
+      let retries = 0;
       return defer(() => {
-        retries += 1;
-        return askKey().pipe(mergeMap(key => attempt(body, headers, key, retries, read)));
+        const attempt$ = (key?: string): Observable<T> => attempt(body, headers, key, retries++, read);
+        return typeof apiKey === 'function' ? askedKey(apiKey).pipe(mergeMap(attempt$)) : attempt$(apiKey);
       }).pipe(retryRequest(maxRetries));
     });
 
-  const readMessage = ({ response, requestId, scrub, done }: Exchange): Observable<Message> =>
-    from(response.text()).pipe(
-      limit('first', idleTimeout, `The response did not end within ${idleTimeout} ms.`),
-      map(text => {
-        done();
-        const message = parseMessage(text, requestId, scrub);
-        if (writes(log, 'debug')) {
-          log.debug(`POST ${path} response`, JSON.parse(scrub(JSON.stringify(message, maskFields))));
-        }
-        return message;
-      }),
+  const logged = <T>(what: string, { scrub }: Exchange): MonoTypeOperatorFunction<T> =>
+    debugs ? tap(value => log.debug(`POST ${path} ${what}`, shown(value, scrub))) : identity;
+
+  const readMessage: Read<Message> = exchange =>
+    readText(exchange).pipe(
+      limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`),
+      map(text => parseMessage(text, exchange)),
+      logged('response', exchange),
     );
 
-  const readEvents = ({ response, requestId, scrub, done }: Exchange): Observable<MessageStreamEvent> =>
-    bodyChunks(response.body).pipe(
+  const readEvents: Read<MessageStreamEvent> = exchange => {
+    const { response, done } = exchange;
+    // Servers that cannot stream, and proxies in trouble, answer with a document.
+    if (/\b(json|html)\b/.test(response.headers.get('content-type') ?? '')) {
+      return readText(exchange).pipe(
+        limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`),
+        map(text => {
+          throw notA('event stream', text, exchange);
+        }),
+      );
+    }
+    return bodyChunks(response.body).pipe(
       tap({ complete: done }),
-      limit('each', idleTimeout, `The stream was silent for ${idleTimeout} ms.`),
-      decodeEvents({ requestId, scrub }),
-      writes(log, 'debug')
-        ? tap(event => log.debug(`POST ${path} event`, JSON.parse(scrub(JSON.stringify(event, maskFields)))))
-        : identity,
+      limitSilence(idleTimeout, `The stream was silent for ${idleTimeout} ms.`),
+      decodeEvents(exchange),
+      logged('event', exchange),
     );
+  };
 
   return Object.freeze<MessageSource>({
-    create: request => send({ ...request, stream: undefined } as MessageCreateParams, readMessage),
-    stream: request => send({ ...request, stream: true } as MessageCreateParams, readEvents),
+    create: request => send(request, undefined, readMessage),
+    stream: request => send(request, true, readEvents),
   });
 };

@@ -17,10 +17,10 @@ const delayBefore = (error: APIError, retryCount: number): number =>
  */
 export const retryRequest =
   <T>(maxRetries: number): MonoTypeOperatorFunction<T> =>
-  source =>
+  source$ =>
     defer(() => {
       let emitted = false;
-      return source.pipe(
+      return source$.pipe(
         tap(() => {
           emitted = true;
         }),

@@ -10,7 +10,8 @@ export const maskedHeaders = (
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(Array.from(headers, ([name, value]) => [name, harmless.test(name) ? value : mask]));
 
-const secretField = /(^|[-_])(token|key|secret|password|authorization)$|(Token|Key|Secret|Password)$/;
+const secretField =
+  /((api|access|private|secret)[-_]?key|[-_]token|^token|[a-z]Token|secret|password|authorization)$/i;
 
 /** A replacer for `JSON.stringify`: masks strings in fields that are named like secrets, `authorization_token` say. */
 export const maskFields = (key: string, value: unknown): unknown =>
@@ -25,6 +26,15 @@ export const scrubber = (secrets: readonly (string | undefined)[]): Scrub => {
   const known = secrets.filter((secret): secret is string => secret !== undefined && secret.length >= 8);
   return text => known.reduce((rest, secret) => rest.split(secret).join(mask), text);
 };
+
+/** The secrets among these: values of headers that are masked, their parts, and the password of a URL. */
+export const secretsOf = (fields: Readonly<Record<string, string>>, url: URL): readonly string[] => [
+  ...Object.entries(fields)
+    .filter(([name]) => !harmless.test(name))
+    .flatMap(([, value]) => [value, ...value.split(' ')]),
+  url.password,
+  decodeURIComponent(url.password),
+];
 
 const textOf = (value: unknown, key: string): string | undefined => {
   const found: unknown = (value as Readonly<Record<string, unknown>>)[key];
