@@ -11,8 +11,6 @@ import * as t from 'io-ts';
  */
 export const define = <C>(make: () => C): C => make();
 
-const identity = <A>(a: A): A => a;
-
 type Properties = Readonly<Record<string, t.Mixed>>;
 
 /** The static side of a {@link StructC}. */
@@ -64,7 +62,7 @@ export const struct = <R extends Properties, N extends Properties = {}, O extend
       }
       return errors.length > 0 ? t.failures(errors) : t.success(u as A);
     },
-    identity,
+    t.identity,
   );
 };
 
@@ -80,7 +78,7 @@ export const known = <const S extends readonly [string, ...string[]]>(...values:
     values.map(value => JSON.stringify(value)).join(' | '),
     (u): u is S[number] => typeof u === 'string',
     (u, context) => (typeof u === 'string' ? t.success(u as S[number]) : t.failure(u, context)),
-    identity,
+    t.identity,
   );
 
 /**
@@ -110,7 +108,7 @@ export const variants = <M extends Readonly<Record<string, t.Mixed>>>(
         ? t.success(u as A)
         : t.failure(u[tag], t.appendContext(context, tag, t.string, u[tag]));
     },
-    identity,
+    t.identity,
   );
 };
 
@@ -121,6 +119,6 @@ export const json = /*#__PURE__*/ define(
       'Json',
       (u): u is unknown => u !== undefined,
       (u, context) => (u === undefined ? t.failure(u, context) : t.success(u)),
-      identity,
+      t.identity,
     ),
 );

@@ -249,27 +249,23 @@ export interface McpServerDefinition extends t.TypeOf<typeof mcpServerDefinition
 export const McpServerDefinition: t.Type<McpServerDefinition> = mcpServerDefinition;
 
 const fallbackParam = /*#__PURE__*/ define(() =>
-  t.intersection(
-    [
-      t.UnknownRecord,
-      struct(
-        'FallbackParam',
-        { model: t.string },
-        {},
-        {
-          max_tokens: orNull(t.number),
-          output_config: orNull(OutputConfig),
-          speed: orNull(known('standard', 'fast')),
-          thinking: orNull(ThinkingConfig),
-        },
-      ),
-    ],
+  struct(
     'FallbackParam',
+    { model: t.string },
+    {},
+    {
+      max_tokens: orNull(t.number),
+      output_config: orNull(OutputConfig),
+      speed: orNull(known('standard', 'fast')),
+      thinking: orNull(ThinkingConfig),
+    },
   ),
 );
 /** A model to fall back to when the request's model refuses, with the params that are different for it. */
-export interface FallbackParam extends t.TypeOf<typeof fallbackParam> {}
-export const FallbackParam: t.Type<FallbackParam> = fallbackParam;
+export interface FallbackParam extends t.TypeOf<typeof fallbackParam> {
+  [param: string]: unknown;
+}
+export const FallbackParam = fallbackParam as t.Mixed as t.Type<FallbackParam>;
 
 const compactionConfig = /*#__PURE__*/ define(() =>
   struct('CompactionConfig', { type: t.literal('summarize') }, {}, { instructions: orNull(t.string) }),

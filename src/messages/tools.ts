@@ -14,19 +14,14 @@ export interface InputSchema extends JsonSchema {
   properties?: unknown;
   required?: string[] | readonly string[] | null;
 }
-export const InputSchema: t.Type<InputSchema> = /*#__PURE__*/ define(() =>
-  t.intersection(
-    [
-      t.UnknownRecord,
-      struct(
-        'InputSchema',
-        { type: t.literal('object') },
-        {},
-        { properties: t.unknown, required: orNull(t.readonlyArray(t.string)) },
-      ),
-    ],
-    'InputSchema',
-  ),
+export const InputSchema: t.Type<InputSchema> = /*#__PURE__*/ define(
+  () =>
+    struct(
+      'InputSchema',
+      { type: t.literal('object') },
+      {},
+      { properties: t.unknown, required: orNull(t.readonlyArray(t.string)) },
+    ) as t.Mixed as t.Type<InputSchema>,
 );
 
 /** Who may call a tool: the model itself, or code that it runs on the server. */
@@ -544,19 +539,14 @@ export interface ListedInputSchema extends JsonSchema {
   properties?: Record<string, unknown> | null;
   required?: string[] | null;
 }
-export const ListedInputSchema: t.Type<ListedInputSchema> = /*#__PURE__*/ define(() =>
-  t.intersection(
-    [
-      t.UnknownRecord,
-      struct(
-        'ListedInputSchema',
-        { type: t.literal('object') },
-        {},
-        { properties: orNull(t.UnknownRecord), required: orNull(t.array(t.string)) },
-      ),
-    ],
-    'ListedInputSchema',
-  ),
+export const ListedInputSchema: t.Type<ListedInputSchema> = /*#__PURE__*/ define(
+  () =>
+    struct(
+      'ListedInputSchema',
+      { type: t.literal('object') },
+      {},
+      { properties: orNull(t.UnknownRecord), required: orNull(t.array(t.string)) },
+    ) as t.Mixed as t.Type<ListedInputSchema>,
 );
 
 const listedCustomTool = /*#__PURE__*/ define(() =>
