@@ -47,7 +47,8 @@ export const describe = <C extends t.Mixed>(codec: C, text: string | JsonSchema)
 };
 
 /**
- * The codec with a default: a field that the model leaves out gets `value`, a copy for each call.
+ * The codec with a default: what the model leaves out is taken for `value`, as if it had sent that. `value` is therefore
+ * given as it would come in: a plain number for `t.Int`, a text for a codec that makes a date of it.
  *
  * In the schema the field is not required, and `default` states the value. Throws a `TypeError` for a value that the
  * codec itself would not accept.
@@ -62,17 +63,20 @@ export const describe = <C extends t.Mixed>(codec: C, text: string | JsonSchema)
  */
 export const withDefault = <C extends t.Mixed>(
   codec: C,
-  value: t.TypeOf<C>,
+  value: t.OutputOf<C>,
 ): t.Type<t.TypeOf<C>, t.OutputOf<C>> => {
-  if (!codec.is(value)) throw new TypeError(`The default ${inspect(value)} is no ${codec.name}`);
+  if (codec.decode(value)._tag === 'Left')
+    throw new TypeError(`The default ${inspect(value)} is no ${codec.name}`);
+  const own = copyJson(value);
   // Of no io-ts class of its own: a literal with a default, say, must not be taken for the tag of a union.
   return annotate(
     new t.Type<t.TypeOf<C>, t.OutputOf<C>>(
       codec.name,
       codec.is as t.Is<t.TypeOf<C>>,
-      (u, context) => (u === undefined ? t.success(copyJson(value)) : codec.validate(u, context)),
+      // A copy for each call, which may change it.
+      (u, context) => codec.validate(u === undefined ? copyJson(own) : u, context),
       codec.encode,
     ),
-    { keywords: { default: copyJson(codec.encode(value)) }, base: codec },
+    { keywords: { default: own }, base: codec },
   );
 };
