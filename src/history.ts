@@ -105,6 +105,8 @@ export const validateHistory = (
         `role ${JSON.stringify(message.role)} is not user, assistant or system`,
       );
     }
+    // A message of role system may do without, it then only says when it goes.
+    if (message.role === 'system' && message.content === undefined) continue;
     if (typeof message.content !== 'string' && !Array.isArray(message.content)) {
       throw new InvalidHistoryError(index, 'content is neither a string nor an array of blocks');
     }

@@ -18,6 +18,7 @@ import { MessagePool, unansweredCalls, validateHistory } from './history';
 import { levelled, logLevel, type Logger } from './logger';
 import { accumulator, type MessageAccumulator } from './messages/accumulator';
 import type {
+  CompactionConfig,
   Message,
   MessageCreateParams,
   MessageParam,
@@ -27,6 +28,8 @@ import type {
 } from './messages';
 import type { MessageSource } from './sources/messageSource';
 import {
+  compactionParams,
+  compactsItself,
   dueCalls,
   initialState,
   interrupted,
@@ -34,22 +37,27 @@ import {
   reduce,
   restored,
   settle,
+  settleCompaction,
   whatNext,
+  type Decision,
   type RunnerParams,
   type RunnerState,
   type TurnFacts,
 } from './state';
-import { isRunnableTool, type RunnableTool } from './tools';
+import { definitionOf, ToolRegistry } from './toolRegistry';
+import type { RunnableTool } from './tools';
 import { answerCalls, limiter, type ToolBench } from './toolStage';
 import {
   streamingTurnOf,
   turnOf,
   type HookResult,
+  type Replied,
   type StreamingTurn,
   type ToolResult,
   type Turn,
+  type TurnKind,
 } from './turn';
-import { sent, TurnCore, type TurnLoop } from './turnCore';
+import { TurnCore, type TurnLoop } from './turnCore';
 import { valuesOf } from './values';
 
 /** What a runner takes: the request parameters of the Messages API, and how to run the loop. */
@@ -71,20 +79,31 @@ interface Plan {
   readonly state: RunnerState;
   readonly pool: MessagePool;
   readonly definitions: readonly ToolDefinition[] | undefined;
-  readonly runnable: ReadonlyMap<string, RunnableTool>;
+  readonly tools: readonly (RunnableTool | ToolDefinition)[];
   readonly maxRequests: number;
   readonly concurrency: number;
   readonly logger: Logger;
 }
 
-const count = (name: string, value: number | undefined): number => {
+const count = (name: string, value: unknown): number => {
   if (value === undefined) return Infinity;
-  if (Number.isInteger(value) && value > 0) return value;
+  if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
   throw new TypeError(`${name} must be a positive integer, not ${String(value)}`);
 };
 
-const nameOf = (definition: ToolDefinition): string | undefined =>
-  'name' in definition ? (definition.name ?? undefined) : undefined;
+/** What callers without types may have given. */
+type Unchecked<T> = { readonly [K in keyof T]?: unknown };
+
+const check = (
+  { model, max_tokens }: Unchecked<RunnerParams>,
+  { messages, version }: Unchecked<RunnerState>,
+): void => {
+  if (version !== 1)
+    throw new TypeError(`state has version ${String(version)}, this package reads version 1`);
+  if (typeof model !== 'string' || model === '') throw new TypeError('model is missing');
+  count('max_tokens', max_tokens ?? NaN);
+  if (!Array.isArray(messages)) throw new TypeError('messages must be an array');
+};
 
 const plan = (runner: string, given: ToolRunnerParams): Plan => {
   if ('stream' in given && given.stream !== undefined) {
@@ -92,52 +111,34 @@ const plan = (runner: string, given: ToolRunnerParams): Plan => {
       `${runner} takes no stream: toolRunner emits whole replies, streamingToolRunner streams them`,
     );
   }
-  const { tools, max_iterations, tool_concurrency, state, logger, messages, ...params } = given;
+  const {
+    tools = [],
+    max_iterations,
+    tool_concurrency,
+    state,
+    logger = console,
+    messages,
+    ...params
+  } = given;
   const maxRequests = count('max_iterations', max_iterations);
   const concurrency = count('tool_concurrency', tool_concurrency);
-  const runnable = new Map<string, RunnableTool>();
-  const names = new Set<string>();
-  const definitions = tools?.map(tool => {
-    const runs = isRunnableTool(tool);
-    if (!runs && 'run' in tool) {
-      throw new TypeError(
-        `tool ${JSON.stringify(nameOf(tool))} has a run, but was not made by tool(...) or jsonSchemaTool(...)`,
-      );
-    }
-    const name = runs ? tool.name : nameOf(tool);
-    if (name !== undefined) {
-      if (names.has(name)) throw new TypeError(`two tools are named ${JSON.stringify(name)}`);
-      names.add(name);
-      if (runs) runnable.set(name, tool);
-    }
-    return Object.freeze(structuredClone(runs ? tool.definition : tool));
-  });
-  const from_: RunnerState = state
-    ? structuredClone(state)
-    : initialState(structuredClone(messages), structuredClone(params) as RunnerParams);
-  if (state !== undefined && state.version !== 1) {
-    throw new TypeError(`state has version ${String(state.version)}, this package reads version 1`);
-  }
-  if (typeof from_.params.model !== 'string' || from_.params.model === '')
-    throw new TypeError('model is missing');
-  count('max_tokens', from_.params.max_tokens ?? NaN);
-  if (!Array.isArray(from_.messages) || (from_.messages.length === 0 && from_.pending === undefined)) {
-    throw new TypeError('messages must be an array of at least one message');
-  }
-  if (from_.messages.length > 0) validateHistory(from_.messages, { open: true });
+  const definitions = tools.map(definitionOf);
+  // Each run has a registry of its own; this one is made for what it refuses.
+  new ToolRegistry(tools).follow([]);
+  const start = structuredClone<RunnerState>(state ?? initialState(messages, params));
+  check(start.params, start);
+  if (start.messages.length > 0 || start.pending === undefined)
+    validateHistory(start.messages, { open: true });
   const pool = new MessagePool();
+  const own = (message: MessageParam): MessageParam => pool.own(message);
   return {
-    state: {
-      ...from_,
-      messages: from_.messages.map(message => pool.own(message)),
-      queued: from_.queued.map(message => pool.own(message)),
-    },
+    state: { ...start, messages: start.messages.map(own), queued: start.queued.map(own) },
     pool,
-    definitions: definitions && Object.freeze(definitions),
-    runnable,
+    definitions: given.tools && Object.freeze(definitions),
+    tools: [...tools],
     maxRequests,
     concurrency,
-    logger: levelled(logger ?? console, logLevel()),
+    logger: levelled(logger, logLevel()),
   };
 };
 
@@ -145,6 +146,7 @@ const plan = (runner: string, given: ToolRunnerParams): Plan => {
 class Run implements TurnLoop {
   state: RunnerState;
   readonly pool: MessagePool;
+  readonly tools: ToolRegistry;
 
   /** Fires when nobody is left, and so ends all that is under way, also in the middle of a synchronous emission. */
   readonly #gone$ = new ReplaySubject<void>(1);
@@ -160,6 +162,10 @@ class Run implements TurnLoop {
   #valid = 0;
   /** The history ends in a reply that the server is to go on with. */
   #paused = false;
+  /** A compaction that was asked for. */
+  #compaction: CompactionConfig | undefined;
+  /** While a compaction runs: what comes after it. */
+  #afterCompaction: Decision | undefined;
   readonly #bench: ToolBench;
 
   constructor(
@@ -170,9 +176,11 @@ class Run implements TurnLoop {
   ) {
     this.state = plan.state;
     this.pool = plan.pool;
+    this.tools = new ToolRegistry(plan.tools);
+    this.tools.follow(plan.state.messages);
     this.#bench = {
-      tool: name => plan.runnable.get(name),
-      slots: Number.isFinite(plan.concurrency) ? limiter(plan.concurrency) : work => work,
+      tool: name => this.tools.find(name),
+      slots: Number.isFinite(plan.concurrency) ? limiter(plan.concurrency) : work$ => work$,
       logger: plan.logger,
       gone$: this.#gone$,
     };
@@ -224,7 +232,7 @@ class Run implements TurnLoop {
   #follow<T>(values$: Observable<T>, next: (value: T) => void, complete: () => void): void {
     if (this.subscriber.closed) return;
     this.#work.add(
-      values$.pipe(takeUntil(this.#gone$), tap(next)).subscribe({
+      values$.pipe(tap(next), takeUntil(this.#gone$)).subscribe({
         error: (error: unknown) => {
           this.#fail(error);
         },
@@ -249,10 +257,11 @@ class Run implements TurnLoop {
     this.subscriber.error(error);
   }
 
-  #turn(kind: TurnCore['kind'], request: Readonly<MessageCreateParams>): TurnCore {
-    const core = new TurnCore(this, kind, this.#index++, request);
-    if (this.streaming) streamingTurnOf(core);
-    else turnOf(core);
+  #turn(kind: TurnKind, request: Readonly<MessageCreateParams>): TurnCore {
+    // A compaction is passed over: it has the index of the turn that asked for it.
+    const index = kind === 'compaction' ? Math.max(0, this.#index - 1) : this.#index++;
+    const core = new TurnCore(this, kind, index, request);
+    core.turn = (this.streaming ? streamingTurnOf(core) : turnOf(core)) as Replied<StreamingTurn>;
     this.#current = core;
     return core;
   }
@@ -281,7 +290,11 @@ class Run implements TurnLoop {
     const request = this.#params(messages);
     this.#requests++;
     this.state = reduce(this.state, { _tag: 'Requested' });
-    const core = this.#turn('reply', request);
+    this.#send('reply', request);
+  }
+
+  #send(kind: TurnKind, request: Readonly<MessageCreateParams>): void {
+    const core = this.#turn(kind, request);
     if (this.streaming) this.#stream(core);
     else this.#create(core);
   }
@@ -310,7 +323,7 @@ class Run implements TurnLoop {
       defer(() => this.source.stream(core.request)),
       event => {
         received.next(event);
-        core.events$.next(event);
+        core.receive(event);
       },
       () => {
         this.#step(() => {
@@ -416,11 +429,7 @@ class Run implements TurnLoop {
       },
       () => {
         this.#step(() => {
-          if (results !== undefined) {
-            core.results = Object.freeze(results.map(sent));
-            core.toolResults$.next(core.results);
-            core.toolResults$.complete();
-          }
+          if (results !== undefined) core.answered(results);
           then();
         });
       },
@@ -429,8 +438,9 @@ class Run implements TurnLoop {
 
   /** The reply's calls, run once. */
   #run(core: TurnCore): Observable<readonly ToolResult[] | undefined> {
-    if (core.toolRun === undefined) {
-      const results$ = (core.toolRun = new AsyncSubject());
+    if (core.toolRun$ === undefined) {
+      const results$ = new AsyncSubject<readonly ToolResult[] | undefined>();
+      core.toolRun$ = results$.asObservable();
       this.#follow(
         answerCalls(core, this.#bench, core.toolCalls),
         results => {
@@ -441,7 +451,7 @@ class Run implements TurnLoop {
         },
       );
     }
-    return core.toolRun;
+    return core.toolRun$;
   }
 
   #hooks(
@@ -460,19 +470,49 @@ class Run implements TurnLoop {
   }
 
   #settle(core: TurnCore): void {
-    const kept = core.takeover === undefined ? this.state.messages.length : 0;
-    const settled = settle(this.state, this.#facts(core), message => this.pool.own(message));
+    const facts = this.#facts(core);
+    const own = (message: MessageParam): MessageParam => this.pool.own(message);
+    const after = this.#afterCompaction;
+    const settled =
+      after === undefined ? settle(this.state, facts, own) : settleCompaction(this.state, facts, after, own);
+    this.#afterCompaction = undefined;
+    this.#valid = core.takeover === undefined && after === undefined ? this.state.messages.length : 0;
+    this.#paused =
+      core.kind !== 'compaction' &&
+      core.takeover === undefined &&
+      core.message !== undefined &&
+      isPaused(core.message);
+    this.#compaction = core.compaction ?? this.#compaction;
     this.state = settled.state;
-    this.#valid = kept;
-    this.#paused = core.takeover === undefined && core.message !== undefined && isPaused(core.message);
     this.#current = undefined;
     core.settle(settled);
     if (this.subscriber.closed) return;
-    if (settled.next === 'request')
-      this.#step(() => {
-        this.#request();
-      });
+    this.#step(() => {
+      this.#next(settled);
+    });
+  }
+
+  #next(settled: Decision): void {
+    const compaction = this.#compaction;
+    // A paused turn and unanswered calls come first: the API compacts neither.
+    const compactable = !this.#paused && this.state.pending === undefined && settled.reason !== 'stop';
+    if (compaction !== undefined && compactable) {
+      this.#compaction = undefined;
+      this.#afterCompaction = { next: settled.next, reason: settled.reason };
+      this.#compact(compaction);
+    } else if (settled.next === 'request') this.#request();
     else this.subscriber.complete();
+  }
+
+  #compact(compaction: CompactionConfig): void {
+    const { messages, params } = this.state;
+    validateHistory(messages, { valid: this.#valid });
+    if (compactsItself(params)) {
+      throw new TypeError(
+        'compact: context_management has a compact_* edit, beside which the API compacts nothing on demand',
+      );
+    }
+    this.#send('compaction', this.#params(messages, compactionParams(params, compaction)));
   }
 
   #facts(core: TurnCore): TurnFacts {
@@ -480,11 +520,23 @@ class Run implements TurnLoop {
   }
 
   willContinue(core: TurnCore): boolean {
-    return !core.settled && whatNext(this.state, this.#facts(core)).next === 'request';
+    if (core.settled) return false;
+    const facts = this.#facts(core);
+    const after = this.#afterCompaction;
+    const { next } =
+      after === undefined
+        ? whatNext(this.state, facts)
+        : settleCompaction(this.state, facts, after, message => message);
+    return next === 'request';
   }
 
   draft(core: TurnCore): Readonly<MessageCreateParams> {
-    const { state } = settle(this.state, this.#facts(core));
+    const facts = this.#facts(core);
+    const after = this.#afterCompaction;
+    const { state } =
+      after === undefined
+        ? settle(this.state, facts)
+        : settleCompaction(this.state, facts, after, message => message);
     const { pending } = state;
     return this.#params(
       pending === undefined
@@ -498,7 +550,7 @@ class Run implements TurnLoop {
     return core.message$.pipe(
       switchMap(message => {
         if (dueCalls(message).length === 0) return of(null);
-        if (core.settled && core.toolRun === undefined) throw new TurnSettledError('runTools');
+        if (core.settled && core.toolRun$ === undefined) throw new TurnSettledError('runTools');
         return this.#run(core).pipe(switchMap(results => (results === undefined ? EMPTY : of(results))));
       }),
       takeUntil(this.#gone$),
@@ -518,7 +570,7 @@ const runner = <T extends Turn | StreamingTurn>(
 ): Observable<T> => {
   const planned = plan(name, params);
   return new Observable<T>(subscriber => {
-    new Run(planned, source, subscriber as unknown as Subscriber<StreamingTurn | Turn>, streaming).start();
+    new Run(planned, source, subscriber, streaming).start();
   });
 };
 

@@ -1,9 +1,12 @@
 import { callsOf, replayed, unansweredCalls } from './history';
 import type {
+  CompactionConfig,
   Message,
   MessageCreateParams,
   MessageParam,
   StopReason,
+  ToolAdditionBlockParam,
+  ToolRemovalBlockParam,
   ToolResultBlockParam,
   ToolUseBlock,
   Usage,
@@ -50,7 +53,12 @@ export type Edit =
   | { readonly _tag: 'SetParams'; readonly patch: ParamsPatch }
   | { readonly _tag: 'SetMessages'; readonly messages: readonly MessageParam[] }
   | { readonly _tag: 'Retry' }
-  | { readonly _tag: 'Stop' };
+  | { readonly _tag: 'Stop' }
+  | { readonly _tag: 'Compact'; readonly config: CompactionConfig }
+  | { readonly _tag: 'ChangeTools'; readonly changes: readonly ToolChange[] };
+
+/** A tool added or removed in mid-run, as the API is told of it (beta `inline-tools-2026-09-15`). */
+export type ToolChange = ToolAdditionBlockParam | ToolRemovalBlockParam;
 
 /** A reply and what became of its calls. */
 export interface Reply {
@@ -119,6 +127,13 @@ export const patched = (params: RunnerParams, patch: ParamsPatch): RunnerParams 
   return next as unknown as RunnerParams;
 };
 
+const betasOf = { tools: 'inline-tools-2026-09-15', compaction: 'compact-2026-09-04' } as const;
+
+const withBeta = (params: RunnerParams, beta: string): RunnerParams => {
+  const { betas = [] } = params;
+  return betas.includes(beta) ? params : { ...params, betas: [...betas, beta] };
+};
+
 /** `params` with the container that a reply ran in; an id that the caller pinned stays. */
 const inContainer = (params: RunnerParams, id: string | undefined): RunnerParams => {
   const { container } = params;
@@ -136,6 +151,7 @@ interface Folded {
   readonly appended: readonly MessageParam[];
   readonly params: RunnerParams;
   readonly stopped: boolean;
+  readonly compaction: CompactionConfig | undefined;
 }
 
 /** The one rule of composition: the last takeover is the base, appended messages in call order, patches in call order. */
@@ -148,6 +164,8 @@ export const foldEdits = (
   let takeover: Folded['takeover'];
   let stopped = false;
   let appended = queued;
+  let compaction: CompactionConfig | undefined;
+  let changes: readonly ToolChange[] = [];
   for (const edit of edits) {
     switch (edit._tag) {
       case 'Append':
@@ -165,11 +183,22 @@ export const foldEdits = (
       case 'Stop':
         stopped = true;
         break;
+      case 'Compact':
+        compaction = edit.config;
+        break;
+      case 'ChangeTools':
+        changes = [...changes, ...edit.changes];
+        break;
       default:
         assertNever(edit);
     }
   }
-  return { takeover, appended, params, stopped };
+  if (changes.length > 0) {
+    params = withBeta(params, betasOf.tools);
+    appended = [{ role: 'system', content: [...changes] }, ...appended];
+  }
+  if (compaction !== undefined) params = withBeta(params, betasOf.compaction);
+  return { takeover, appended, params, stopped, compaction };
 };
 
 /** `pause_turn` and `compaction`: the reply goes back unchanged and last, and the server goes on with it. */
@@ -212,6 +241,41 @@ export type Action =
   /** A complete reply came in. */
   | { readonly _tag: 'Replied'; readonly message: Message };
 
+/** Whether `params` compact by themselves, beside which compaction on demand is refused. */
+export const compactsItself = ({ context_management }: RunnerParams): boolean =>
+  context_management?.edits?.some(edit => edit.type.startsWith('compact_')) ?? false;
+
+/** What only shapes a reply, and is refused on a request that compacts. */
+const withoutFormat = <Config extends object>(config: Config): Config => {
+  const { format: _, ...rest } = config as Config & { format?: unknown };
+  return rest as Config;
+};
+
+/** The params of the request that compacts a conversation (API docs: compaction on demand). */
+export const compactionParams = (params: RunnerParams, compaction: CompactionConfig): RunnerParams => {
+  const {
+    context_management: _edits,
+    stop_sequences: _stop,
+    output_format: _format,
+    tool_choice,
+    ...rest
+  } = params;
+  const { output_config, fallbacks } = rest;
+  return {
+    ...rest,
+    compaction,
+    ...(tool_choice && tool_choice.type !== 'any' && tool_choice.type !== 'tool' && { tool_choice }),
+    ...(output_config && { output_config: withoutFormat(output_config) }),
+    ...(Array.isArray(fallbacks) && {
+      fallbacks: fallbacks.map(fallback =>
+        fallback.output_config
+          ? { ...fallback, output_config: withoutFormat(fallback.output_config) }
+          : fallback,
+      ),
+    }),
+  };
+};
+
 /** The pure reducer of requests and replies; `settle` folds what was done to a turn. */
 export const reduce = (state: RunnerState, action: Action): RunnerState => {
   switch (action._tag) {
@@ -241,7 +305,8 @@ const decide = (
   const stopReason = message?.stop_reason ?? null;
   const goesOn =
     takeover !== undefined ||
-    appended.length > 0 ||
+    // A change of tools waits for a request, it is no reason for one.
+    appended.some(({ role }) => role !== 'system') ||
     (message !== undefined && (isPaused(message) || dueCalls(message).length > 0));
   if (stopped) return { next: 'end', reason: 'stop' };
   if (!goesOn) return { next: 'end', reason: stopReason };
@@ -315,6 +380,36 @@ export const settle = (
   // `concat` copies the history once, a spread of it more than once.
   const messages = state.messages.concat(added, paused ? [] : appended);
   return { ...decision, state: { ...rest, messages, queued: paused ? appended : [] } };
+};
+
+/**
+ * The state after a compaction: its reply alone is the history, with what was appended meanwhile; a reply without a
+ * summary keeps the history.
+ *
+ * @param after what comes after the turn that asked for the compaction
+ */
+export const settleCompaction = (
+  state: RunnerState,
+  { reply: { message }, edits, mayRequest }: TurnFacts,
+  after: Decision,
+  own: (message: MessageParam) => MessageParam,
+): Settled => {
+  const { appended, params, stopped } = foldEdits(state.params, state.queued, state.messages, edits);
+  const summarized =
+    message?.content.some(block => block.type === 'compaction' && Boolean(block.content)) ?? false;
+  const history =
+    message !== undefined && summarized
+      ? [own({ role: 'assistant', content: message.content })]
+      : state.messages;
+  const goesOn = after.next === 'request' || appended.some(({ role }) => role !== 'system');
+  const decision: Decision = stopped
+    ? { next: 'end', reason: 'stop' }
+    : after.next === 'request' || !goesOn
+      ? after
+      : mayRequest
+        ? { next: 'request', reason: 'append' }
+        : { next: 'end', reason: 'max_iterations' };
+  return { ...decision, state: { ...state, params, messages: history.concat(appended), queued: [] } };
 };
 
 /** The state to resume from when a turn breaks off: the reply waits, and what was appended is not lost. */

@@ -1,5 +1,6 @@
 import {
   AsyncSubject,
+  catchError,
   defaultIfEmpty,
   defer,
   EMPTY,
@@ -7,6 +8,7 @@ import {
   forkJoin,
   from,
   last,
+  takeLast,
   map,
   mergeMap,
   Observable,
@@ -35,7 +37,7 @@ export interface ToolBench {
   /** The tool that runs under a name now; undefined for names that nothing runs under. */
   tool(name: string): RunnableTool | undefined;
   /** Lets at most `tool_concurrency` of them run at a time, first come first served. */
-  readonly slots: <T>(work: Observable<T>) => Observable<T>;
+  readonly slots: <T>(work$: Observable<T>) => Observable<T>;
   readonly logger: Logger;
   /** Fires when the run is over, also for who comes later. */
   readonly gone$: Observable<void>;
@@ -53,12 +55,12 @@ export const limiter = (limit: number): ToolBench['slots'] => {
       return;
     }
   };
-  return work =>
+  return work$ =>
     new Observable(subscriber => {
       const start = (): void => {
         running++;
         subscriber.add(release);
-        work.subscribe(subscriber);
+        work$.subscribe(subscriber);
       };
       if (running < limit) {
         start();
@@ -106,20 +108,20 @@ const decodeCall = (
   call: ToolUseBlock,
 ): Observable<[ToolUseBlock, Decoded]> => {
   const raw = core.invalidInputs.get(call);
-  const first: Observable<[ToolUseBlock, Decoded]> =
+  const first$: Observable<[ToolUseBlock, Decoded]> =
     raw === undefined
       ? decode(tool, call.input).pipe(map(decoded => [call, decoded]))
       : of([call, { _tag: 'Left', left: invalidJsonError(tool.name, raw) }]);
-  return core.callHooks.reduce<typeof first>(
-    (so_far$, { repair }) =>
+  return core.callHooks.reduce<typeof first$>(
+    (soFar$, { repair }) =>
       repair === undefined
-        ? so_far$
-        : so_far$.pipe(
+        ? soFar$
+        : soFar$.pipe(
             mergeMap(([tried, decoded]) => {
               if (decoded._tag === 'Right') return of<[ToolUseBlock, Decoded]>([tried, decoded]);
               return valuesOf(repair(tried, decoded.left, core.turn)).pipe(
                 take(1),
-                map(input => ({ ...call, input: input as ToolUseBlock['input'] })),
+                map(input => ({ ...call, input: input })),
                 mergeMap(mended =>
                   decode(tool, mended.input).pipe(map((again): [ToolUseBlock, Decoded] => [mended, again])),
                 ),
@@ -127,7 +129,7 @@ const decodeCall = (
               );
             }),
           ),
-    first,
+    first$,
   );
 };
 
@@ -159,7 +161,7 @@ const decideCall = (
         const result = answer(call, decision.result);
         return of<Prepared>({ result: decision.is_error === true ? { ...result, is_error: true } : result });
       }
-      const edited = { ...call, input: decision.input as ToolUseBlock['input'] };
+      const edited = { ...call, input: decision.input };
       return decode(tool, edited.input).pipe(
         mergeMap(decoded =>
           decoded._tag === 'Right'
@@ -207,23 +209,15 @@ const run = (
     defer(() => {
       if (core.stopped) return EMPTY;
       started();
-      core.toolEvents$.next({ type: 'start', call, input });
+      core.report({ type: 'start', call, input });
       return runTool(tool, input, call).pipe(
-        tap(value => core.toolEvents$.next({ type: 'progress', call, value })),
-        last(),
+        tap(value => core.report({ type: 'progress', call, value })),
+        takeLast(1),
         map(output => answer(call, output)),
-        source =>
-          new Observable<ToolResult>(subscriber =>
-            source.subscribe({
-              next: result => subscriber.next(result),
-              complete: () => subscriber.complete(),
-              error: (error: unknown) => {
-                log(bench, call, input, error);
-                subscriber.next(failure(call, error));
-                subscriber.complete();
-              },
-            }),
-          ),
+        catchError((error: unknown) => {
+          log(bench, call, input, error);
+          return of(failure(call, error));
+        }),
       );
     }),
   );
@@ -234,8 +228,8 @@ const answerCall = (
   bench: ToolBench,
   call: ToolUseBlock,
 ): Observable<ToolResult | undefined> => {
-  const known = core.answers.get(call.id);
-  if (known !== undefined) return known;
+  const known$ = core.answers.get(call.id);
+  if (known$ !== undefined) return known$;
   let started = false;
   const stopped$ = core.edited$.pipe(filter(edit => edit._tag === 'Stop'));
   // A takeover cancels the calls of the discarded reply, but for those that it keeps at its end to be answered.
@@ -266,7 +260,7 @@ const answerCall = (
       ),
       tap(result => {
         core.finished.set(call.id, result);
-        core.toolEvents$.next({ type: 'end', call, result });
+        core.report({ type: 'end', call, result });
       }),
     );
   }).pipe(
@@ -300,8 +294,8 @@ const replaced = (results: readonly ToolResult[], changed: readonly ToolResult[]
 /** Lets the hooks change the results, in the order they were registered. */
 const applyHooks = (core: TurnCore, results: readonly ToolResult[]): Observable<readonly ToolResult[]> =>
   core.resultHooks.reduce<Observable<readonly ToolResult[]>>(
-    (so_far$, hook) =>
-      so_far$.pipe(
+    (soFar$, hook) =>
+      soFar$.pipe(
         mergeMap(current =>
           valuesOf<readonly ToolResult[]>(hook(current, core.turn)).pipe(
             last(null, []),

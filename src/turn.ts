@@ -1,15 +1,17 @@
-import { Observable, Subscription, type ObservableInput } from 'rxjs';
+import { Observable, type ObservableInput, type Subscription } from 'rxjs';
 import type { MessageInput } from './history';
 import type {
+  CompactionConfig,
   Message,
   MessageCreateParams,
   MessageParam,
   MessageStreamEvent,
+  ToolDefinition,
   ToolResultBlockParam,
   ToolUseBlock,
 } from './messages';
 import type { ParamsPatch, RunnerParams, Settled } from './state';
-import type { ToolInputError, ToolOutput } from './tools';
+import type { RunnableTool, ToolInputError, ToolOutput } from './tools';
 import type { TurnCore } from './turnCore';
 
 /**
@@ -101,6 +103,19 @@ export interface TurnHandle {
    * the reply asks for none. By itself it changes nothing of what is sent. Errors with `TurnSettledError`.
    */
   runTools(): Observable<readonly ToolResult[] | null>;
+  /**
+   * Compacts the conversation before the next request, or at the end of the run, by a request of its own, whose reply is
+   * a turn of kind `compaction`; while a paused turn goes on or calls are unanswered it waits. Throws a `TypeError` beside
+   * a `compact_*` edit in `context_management`, and `TurnSettledError`. (API docs: compaction on demand.)
+   */
+  compact(config?: Omit<CompactionConfig, 'type'>): void;
+  /**
+   * Adds tools from now on; the model learns of them by a message of role `system` behind the results, and `tools`
+   * itself stays, so that the prompt cache holds. Throws a `TypeError` for a name that is taken, and `TurnSettledError`.
+   */
+  addTools(...tools: readonly (RunnableTool | ToolDefinition)[]): void;
+  /** Removes tools, by name: a call of one is answered like one of an unknown tool, at once. Throws `TurnSettledError`. */
+  removeTools(...names: readonly string[]): void;
   /** A request beside the conversation, through the same source; not counted as an iteration. */
   ask(params: MessageCreateParams): Observable<Message>;
 
@@ -142,9 +157,6 @@ export interface StreamingTurn extends Observable<MessageStreamEvent>, TurnHandl
 
 type Subscribe = ConstructorParameters<typeof Observable<MessageStreamEvent>>[0];
 
-/** Nothing to inherit from, where a streaming turn inherits from Observable. */
-class Plain {}
-
 /** Everything of a turn's handle, upon a base: the same code for the two kinds of turn. */
 const handle = (Base: new (subscribe?: Subscribe) => object) =>
   class extends Base {
@@ -153,7 +165,6 @@ const handle = (Base: new (subscribe?: Subscribe) => object) =>
     constructor(core: TurnCore) {
       super(subscriber => core.events$.subscribe(subscriber));
       this.#core = core;
-      core.turn = this as unknown as Replied<StreamingTurn>;
     }
 
     get index() {
@@ -169,19 +180,19 @@ const handle = (Base: new (subscribe?: Subscribe) => object) =>
       return this.#core.message;
     }
     get message$() {
-      return this.#core.message$.asObservable();
+      return this.#core.message$;
     }
     get toolCalls() {
       return this.#core.toolCalls;
     }
     get toolEvents$() {
-      return this.#core.toolEvents$.asObservable();
+      return this.#core.toolEvents$;
     }
     get toolResults$() {
-      return this.#core.toolResults$.asObservable();
+      return this.#core.toolResults$;
     }
     get settled$() {
-      return this.#core.settled$.asObservable();
+      return this.#core.settled$;
     }
     get draft() {
       return this.#core.loop.draft(this.#core);
@@ -205,6 +216,15 @@ const handle = (Base: new (subscribe?: Subscribe) => object) =>
     }
     stop() {
       this.#core.stop();
+    }
+    compact(config?: Omit<CompactionConfig, 'type'>) {
+      this.#core.compact(config);
+    }
+    addTools(...tools: readonly (RunnableTool | ToolDefinition)[]) {
+      this.#core.addTools(tools);
+    }
+    removeTools(...names: readonly string[]) {
+      this.#core.removeTools(names);
     }
     runTools() {
       return this.#core.loop.runTools(this.#core);
@@ -233,7 +253,8 @@ const handle = (Base: new (subscribe?: Subscribe) => object) =>
     }
   };
 
-const PlainTurn = handle(Plain);
+// Object ignores what a derived class passes up.
+const PlainTurn = handle(Object);
 const ObservableTurn = handle(Observable);
 
 /** The turn that the plain runner emits; its reply is there from the start. */

@@ -1,15 +1,18 @@
 import { AsyncSubject, ReplaySubject, Subject, Subscription, type Observable } from 'rxjs';
-import { TurnSealedError, TurnSettledError } from './errors';
+import { TurnSealedError, TurnSettledError, type RunnerError } from './errors';
 import { unansweredCalls, type MessageInput, type MessagePool } from './history';
 import type {
+  CompactionConfig,
   Message,
   MessageCreateParams,
   MessageParam,
   MessageStreamEvent,
+  ToolDefinition,
   ToolResultBlockParam,
   ToolUseBlock,
 } from './messages';
 import {
+  compactsItself,
   dueCalls,
   foldEdits,
   type Edit,
@@ -19,6 +22,8 @@ import {
   type RunnerState,
   type Settled,
 } from './state';
+import type { ToolRegistry } from './toolRegistry';
+import type { RunnableTool } from './tools';
 import type {
   HookResult,
   HookValue,
@@ -34,6 +39,7 @@ import type {
 export interface TurnLoop {
   readonly state: RunnerState;
   readonly pool: MessagePool;
+  readonly tools: ToolRegistry;
   /** Lets the loop look whether it can go on, once the code on the stack has returned. */
   advance(core: TurnCore): void;
   draft(core: TurnCore): Readonly<MessageCreateParams>;
@@ -53,16 +59,23 @@ const refused = {
 
 /** What the loop and the handle of a turn share: its facts, its hooks, its edits, and how far it has got. */
 export class TurnCore {
-  /** The handle; set by its constructor. */
+  /** The handle; set by the loop that makes both. */
   declare turn: AnyTurn;
 
-  readonly events$ = new ReplaySubject<MessageStreamEvent>();
-  readonly message$ = new AsyncSubject<Message>();
-  readonly toolEvents$ = new ReplaySubject<ToolEvent>();
-  readonly toolResults$ = new AsyncSubject<readonly ToolResultBlockParam[]>();
-  readonly settled$ = new AsyncSubject<Settled>();
+  readonly #events$ = new ReplaySubject<MessageStreamEvent>(Infinity);
+  readonly #message$ = new AsyncSubject<Message>();
+  readonly #toolEvents$ = new ReplaySubject<ToolEvent>(Infinity);
+  readonly #toolResults$ = new AsyncSubject<readonly ToolResultBlockParam[]>();
+  readonly #settled$ = new AsyncSubject<Settled>();
+  readonly #edited$ = new Subject<Edit>();
+
+  readonly events$ = this.#events$.asObservable();
+  readonly message$ = this.#message$.asObservable();
+  readonly toolEvents$ = this.#toolEvents$.asObservable();
+  readonly toolResults$ = this.#toolResults$.asObservable();
+  readonly settled$ = this.#settled$.asObservable();
   /** Every edit as it is made: a stop and a takeover reach the calls that are under way. */
-  readonly edited$ = new Subject<Edit>();
+  readonly edited$ = this.#edited$.asObservable();
 
   readonly edits: Edit[] = [];
   readonly replyHooks: ((turn: AnyTurn) => HookResult)[] = [];
@@ -82,7 +95,7 @@ export class TurnCore {
   /** Every call that was asked for, by `tool_use` id, so that none runs twice however it is asked for again. */
   readonly answers = new Map<string, Observable<ToolResult | undefined>>();
   /** The reply's calls, run once however often they are asked for. */
-  toolRun: AsyncSubject<readonly ToolResult[] | undefined> | undefined;
+  toolRun$: Observable<readonly ToolResult[] | undefined> | undefined;
   /** What will be sent. */
   results: readonly ToolResultBlockParam[] | undefined;
 
@@ -123,6 +136,11 @@ export class TurnCore {
   expects(id: string): boolean {
     const { takeover } = this;
     return takeover === undefined || unansweredCalls(takeover).some(call => call.id === id);
+  }
+
+  /** The compaction that was asked for. */
+  get compaction(): CompactionConfig | undefined {
+    return this.#folded.compaction;
   }
 
   get stopped(): boolean {
@@ -171,9 +189,32 @@ export class TurnCore {
     this.#edit('stop', { _tag: 'Stop' });
   }
 
+  compact(config: Omit<CompactionConfig, 'type'> | undefined): void {
+    this.#refuseCompaction('compact');
+    if (compactsItself(this.#folded.params)) {
+      throw new TypeError(
+        'compact: context_management has a compact_* edit, beside which the API compacts nothing on demand',
+      );
+    }
+    this.#edit('compact', { _tag: 'Compact', config: structuredClone({ ...config, type: 'summarize' }) });
+  }
+
+  addTools(tools: readonly (RunnableTool | ToolDefinition)[]): void {
+    if (this.settled) throw new TurnSettledError('addTools');
+    this.#edit('addTools', { _tag: 'ChangeTools', changes: tools.map(tool => this.loop.tools.add(tool)) });
+  }
+
+  removeTools(names: readonly string[]): void {
+    if (this.settled) throw new TurnSettledError('removeTools');
+    this.#edit('removeTools', {
+      _tag: 'ChangeTools',
+      changes: names.map(name => this.loop.tools.remove(name)),
+    });
+  }
+
   /** Adds a hook while the turn is open. */
   register<Hook>(name: string, hooks: Hook[], hook: Hook): void {
-    if (this.toolRun !== undefined && (name === 'onToolCall' || name === 'onToolResults')) {
+    if (this.toolRun$ !== undefined && (name === 'onToolCall' || name === 'onToolResults')) {
       throw new TurnSealedError(name, 'the calls of this turn already run, with the hooks they had');
     }
     this.#assertOpen(name);
@@ -189,24 +230,41 @@ export class TurnCore {
     });
   }
 
+  /** An event of the reply has come in. */
+  receive(event: MessageStreamEvent): void {
+    this.#events$.next(event);
+  }
+
+  /** Something has happened to a call. */
+  report(event: ToolEvent): void {
+    this.#toolEvents$.next(event);
+  }
+
+  /** All calls are answered, the turn is sealed. */
+  answered(results: readonly ToolResult[]): void {
+    this.results = Object.freeze(results.map(sent));
+    this.#toolResults$.next(this.results);
+    this.#toolResults$.complete();
+  }
+
   /** The reply is complete: readers of the stream and of `message$` learn of it. */
   replied(message: Message): void {
     this.message = message;
-    this.events$.complete();
-    this.message$.next(message);
-    this.message$.complete();
+    this.#events$.complete();
+    this.#message$.next(message);
+    this.#message$.complete();
   }
 
   /** The run goes no further: by `error`, or because nobody is left. */
-  close(error?: unknown): void {
+  close(error?: RunnerError): void {
     this.settled = true;
     this.sealed = true;
     if (error === undefined) {
-      this.events$.complete();
-      this.message$.complete();
+      this.#events$.complete();
+      this.#message$.complete();
     } else {
-      this.events$.error(error);
-      this.message$.error(error);
+      this.#events$.error(error);
+      this.#message$.error(error);
     }
     this.#completeSides();
   }
@@ -214,21 +272,21 @@ export class TurnCore {
   /** The turn is over. */
   settle(settled: Settled): void {
     this.settled = true;
-    this.settled$.next(settled);
+    this.#settled$.next(settled);
     this.#completeSides();
   }
 
   #completeSides(): void {
-    this.toolEvents$.complete();
-    this.toolResults$.complete();
-    this.settled$.complete();
-    this.edited$.complete();
+    this.#toolEvents$.complete();
+    this.#toolResults$.complete();
+    this.#settled$.complete();
+    this.#edited$.complete();
   }
 
   #edit(name: string, edit: Edit): void {
     if (this.settled) throw new TurnSettledError(name);
     this.edits.push(edit);
-    this.edited$.next(edit);
+    this.#edited$.next(edit);
   }
 
   #assertOpen(what: string): void {

@@ -15,17 +15,16 @@ export const fromAsyncIterable = <Value>(iterable: AsyncIterable<Value>): Observ
     let ended = false;
     const pump = async (): Promise<void> => {
       try {
-        while (!subscriber.closed) {
+        do {
           const result = await iterator.next();
-          // What arrives after the cancellation is of no interest to anyone.
-          if (subscriber.closed) return;
           if (result.done === true) {
             ended = true;
             subscriber.complete();
           } else {
+            // What comes after the cancellation is dropped here.
             subscriber.next(result.value);
           }
-        }
+        } while (!subscriber.closed);
       } catch (error) {
         // Not to be returned to: an iterator that throws has ended.
         ended = true;
@@ -53,7 +52,7 @@ export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): O
   if (
     isObservable(given) ||
     has(given, 'then') ||
-    has(given, Symbol.observable ?? '@@observable') ||
+    has(given, (Symbol as { observable?: symbol }).observable ?? '@@observable') ||
     has(given, 'getReader')
   )
     return from(given as ObservableInput<Value>);
