@@ -29,6 +29,9 @@ const annotate = <C extends t.Mixed>(codec: C, annotation: Annotation): C =>
  *
  * @example
  * ```ts
+ * import * as t from 'io-ts';
+ * import { describe } from 'rx-tool-runner';
+ *
  * const input = t.type({
  *   location: describe(t.string, 'The city and state, e.g. San Francisco, CA'),
  *   limit: describe(t.Int, { description: 'How many results', minimum: 1, maximum: 50 }),
@@ -54,11 +57,19 @@ export const describe = <C extends t.Mixed>(codec: C, text: string | JsonSchema)
  * codec itself would not accept.
  *
  * @example
- * ```ts
+ * ```ts run
+ * import * as t from 'io-ts';
+ * import { withDefault } from 'rx-tool-runner';
+ *
  * const input = t.type({
  *   location: t.string,
  *   unit: withDefault(t.keyof({ celsius: null, fahrenheit: null }), 'fahrenheit'),
  * });
+ * console.log(input.decode({ location: 'Paris' }));
+ * ```
+ *
+ * ```text
+ * { _tag: 'Right', right: { location: 'Paris', unit: 'fahrenheit' } }
  * ```
  */
 export const withDefault = <C extends t.Mixed>(

@@ -77,7 +77,10 @@ type All<S> = S extends { readonly allOf: readonly (infer U)[] }
  *
  * @example
  * ```ts
- * type Input = FromSchema<{ type: 'object'; properties: { a: { type: 'number' } }; required: ['a'] }>; // { a: number }
+ * import type { FromSchema } from 'rx-tool-runner';
+ *
+ * type Input = FromSchema<{ type: 'object'; properties: { a: { type: 'number' } }; required: ['a'] }>;
+ * const input: Input = { a: 1 };
  * ```
  */
 export type FromSchema<S> = S extends boolean

@@ -22,6 +22,8 @@ export type JsonSchemaToolOptions<S extends InputSchema> = ToolFields & {
  *
  * @example
  * ```ts
+ * import { jsonSchemaTool } from 'rx-tool-runner';
+ *
  * const calculateSum = jsonSchemaTool({
  *   name: 'calculate_sum',
  *   description: 'Add two numbers together',

@@ -75,8 +75,19 @@ const outputs = (toolName: string, returned: unknown): Observable<unknown> => {
  * ```
  *
  * @example
- * ```ts
- * runTool(getWeather, { location: 'Paris' }, call).subscribe(output => console.log(output));
+ * ```ts run
+ * import * as t from 'io-ts';
+ * import { of } from 'rxjs';
+ * import { runTool, tool } from 'rx-tool-runner';
+ *
+ * const count = tool({ name: 'count', description: 'Counts', input: t.type({}), run: () => of('1', '2') });
+ * const call = { type: 'tool_use', id: 'toolu_1', name: 'count', input: {}, caller: { type: 'direct' } } as const;
+ * runTool(count, {}, call).subscribe(output => console.log(output));
+ * ```
+ *
+ * ```text
+ * 1
+ * 2
  * ```
  */
 export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock): Observable<ToolOutput> =>

@@ -156,10 +156,15 @@ const byKind = (type: t.Mixed, path: string, scope: Scope): JsonSchema | undefin
  * `t.Type`s, anything that JSON cannot say. `describe` can give such a codec a schema.
  *
  * @example
- * ```ts
- * toJsonSchema(t.type({ unit: t.union([t.literal('celsius'), t.literal('fahrenheit')]) }));
- * // { type: 'object',
- * //   properties: { unit: { type: 'string', enum: ['celsius', 'fahrenheit'] } }, required: ['unit'] }
+ * ```ts run
+ * import * as t from 'io-ts';
+ * import { toJsonSchema } from 'rx-tool-runner';
+ *
+ * console.log(toJsonSchema(t.union([t.literal('celsius'), t.literal('fahrenheit')])));
+ * ```
+ *
+ * ```text
+ * { type: 'string', enum: [ 'celsius', 'fahrenheit' ] }
  * ```
  */
 export const toJsonSchema = (codec: t.Mixed): JsonSchema => schemaAt('input', codec);
@@ -172,7 +177,8 @@ const schemaAt = (path: string, codec: t.Mixed): JsonSchema => {
 
 /**
  * The schema of a tool's input: an object at the root, as the API demands. A root union of objects becomes one object
- * that admits every member, and mixtures of them: the decoder still refuses those.
+ * that admits every member, and mixtures of them, which the decoder still refuses; a property that not all members name
+ * is described as the others have it.
  */
 export const toInputSchema = (path: string, codec: t.Mixed): InputSchema => {
   const { $defs, ...root } = schemaAt(path, codec);

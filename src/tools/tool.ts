@@ -23,6 +23,9 @@ export type ToolOptions<C extends t.Mixed> = ToolFields & {
  *
  * @example
  * ```ts
+ * import * as t from 'io-ts';
+ * import { describe, tool } from 'rx-tool-runner';
+ *
  * const getWeather = tool({
  *   name: 'get_weather',
  *   description: 'Get the current weather in a given location',

@@ -10,10 +10,13 @@ import type { ToolOutput } from './runnableTool';
  *
  * @example
  * ```ts
- * throw new ToolError([
- *   { type: 'text', text: 'The page did not load. What the browser shows:' },
- *   { type: 'image', source: { type: 'base64', media_type: 'image/png', data: screenshot } },
- * ]);
+ * import { ToolError } from 'rx-tool-runner';
+ *
+ * const notLoaded = (screenshot: string) =>
+ *   new ToolError([
+ *     { type: 'text', text: 'The page did not load. What the browser shows:' },
+ *     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: screenshot } },
+ *   ]);
  * ```
  */
 export class ToolError extends Error {
@@ -106,8 +109,14 @@ const messageOf = (error: unknown): string => {
  * `Error: <message>`. Never a stack, and never a throw, whatever the conversion of the value does.
  *
  * @example
- * ```ts
- * errorContent(new RangeError('no such page')); // 'Error: no such page'
+ * ```ts run
+ * import { errorContent } from 'rx-tool-runner';
+ *
+ * console.log(errorContent(new RangeError('no such page')));
+ * ```
+ *
+ * ```text
+ * Error: no such page
  * ```
  */
 export const errorContent = (error: unknown): ToolResultContent => {
