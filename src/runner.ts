@@ -88,7 +88,7 @@ interface Plan {
 const count = (name: string, value: unknown): number => {
   if (value === undefined) return Infinity;
   if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
-  throw new TypeError(`${name} must be a positive integer, not ${String(value)}`);
+  throw new TypeError(`${name} must be a positive integer${typeof value === 'number' ? `, not ${value}` : ''}`);
 };
 
 /** What callers without types may have given. */
@@ -140,6 +140,13 @@ const plan = (runner: string, given: ToolRunnerParams): Plan => {
     concurrency,
     logger: levelled(logger, logLevel()),
   };
+};
+
+/** How many messages two histories have in common at their start: these have been checked, the others not. */
+const sharedPrefix = (before: readonly MessageParam[], after: readonly MessageParam[]): number => {
+  let length = 0;
+  while (length < before.length && before[length] === after[length]) length++;
+  return length;
 };
 
 /** One run: all that a subscription to a runner does. */
@@ -261,7 +268,7 @@ class Run implements TurnLoop {
     // A compaction is passed over: it has the index of the turn that asked for it.
     const index = kind === 'compaction' ? Math.max(0, this.#index - 1) : this.#index++;
     const core = new TurnCore(this, kind, index, request);
-    core.turn = (this.streaming ? streamingTurnOf(core) : turnOf(core)) as Replied<StreamingTurn>;
+    core.turn = (this.streaming ? streamingTurnOf(core) : turnOf(core)) as unknown as Replied<StreamingTurn>;
     this.#current = core;
     return core;
   }
@@ -476,7 +483,7 @@ class Run implements TurnLoop {
     const settled =
       after === undefined ? settle(this.state, facts, own) : settleCompaction(this.state, facts, after, own);
     this.#afterCompaction = undefined;
-    this.#valid = core.takeover === undefined && after === undefined ? this.state.messages.length : 0;
+    this.#valid = sharedPrefix(this.state.messages, settled.state.messages);
     this.#paused =
       core.kind !== 'compaction' &&
       core.takeover === undefined &&
@@ -558,7 +565,13 @@ class Run implements TurnLoop {
   }
 
   ask(params: MessageCreateParams): Observable<Message> {
-    return defer(() => this.source.create(params)).pipe(take(1), takeUntil(this.#gone$));
+    return defer(() => this.source.create(params)).pipe(
+      take(1),
+      tap(({ usage }) => {
+        this.state = reduce(this.state, { _tag: 'Asked', usage });
+      }),
+      takeUntil(this.#gone$),
+    );
   }
 }
 

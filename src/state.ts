@@ -52,10 +52,14 @@ export type Edit =
   | { readonly _tag: 'Append'; readonly messages: readonly MessageParam[] }
   | { readonly _tag: 'SetParams'; readonly patch: ParamsPatch }
   | { readonly _tag: 'SetMessages'; readonly messages: readonly MessageParam[] }
+  | { readonly _tag: 'MapMessages'; readonly project: MessagesProject }
   | { readonly _tag: 'Retry' }
   | { readonly _tag: 'Stop' }
   | { readonly _tag: 'Compact'; readonly config: CompactionConfig }
   | { readonly _tag: 'ChangeTools'; readonly changes: readonly ToolChange[] };
+
+/** Rewrites the history of the next request. */
+export type MessagesProject = (messages: readonly MessageParam[]) => readonly MessageParam[];
 
 /** A tool added or removed in mid-run, as the API is told of it (beta `inline-tools-2026-09-15`). */
 export type ToolChange = ToolAdditionBlockParam | ToolRemovalBlockParam;
@@ -152,6 +156,7 @@ interface Folded {
   readonly params: RunnerParams;
   readonly stopped: boolean;
   readonly compaction: CompactionConfig | undefined;
+  readonly rewrite: readonly MessagesProject[];
 }
 
 /** The one rule of composition: the last takeover is the base, appended messages in call order, patches in call order. */
@@ -166,6 +171,7 @@ export const foldEdits = (
   let appended = queued;
   let compaction: CompactionConfig | undefined;
   let changes: readonly ToolChange[] = [];
+  let rewrite: readonly MessagesProject[] = [];
   for (const edit of edits) {
     switch (edit._tag) {
       case 'Append':
@@ -183,6 +189,9 @@ export const foldEdits = (
       case 'Stop':
         stopped = true;
         break;
+      case 'MapMessages':
+        rewrite = [...rewrite, edit.project];
+        break;
       case 'Compact':
         compaction = edit.config;
         break;
@@ -198,7 +207,7 @@ export const foldEdits = (
     appended = [{ role: 'system', content: [...changes] }, ...appended];
   }
   if (compaction !== undefined) params = withBeta(params, betasOf.compaction);
-  return { takeover, appended, params, stopped, compaction };
+  return { takeover, appended, params, stopped, compaction, rewrite };
 };
 
 /** `pause_turn` and `compaction`: the reply goes back unchanged and last, and the server goes on with it. */
@@ -239,7 +248,9 @@ export type Action =
   /** A request goes out. */
   | { readonly _tag: 'Requested' }
   /** A complete reply came in. */
-  | { readonly _tag: 'Replied'; readonly message: Message };
+  | { readonly _tag: 'Replied'; readonly message: Message }
+  /** A request beside the conversation was answered. */
+  | { readonly _tag: 'Asked'; readonly usage: Usage };
 
 /** Whether `params` compact by themselves, beside which compaction on demand is refused. */
 export const compactsItself = ({ context_management }: RunnerParams): boolean =>
@@ -289,6 +300,8 @@ export const reduce = (state: RunnerState, action: Action): RunnerState => {
         usage: addUsage(state.usage, message.usage),
       };
     }
+    case 'Asked':
+      return { ...state, usage: addUsage(state.usage, action.usage) };
     default:
       return assertNever(action);
   }
@@ -335,10 +348,25 @@ export const whatNext = (state: RunnerState, { reply, edits, mayRequest }: TurnF
  */
 export const settle = (
   state: RunnerState,
-  { reply: { sent, message, results, finished }, edits, mayRequest }: TurnFacts,
+  facts: TurnFacts,
   own: (message: MessageParam) => MessageParam = message => message,
 ): Settled => {
-  const folded = foldEdits(state.params, state.queued, sent, edits);
+  const folded = foldEdits(state.params, state.queued, facts.reply.sent, facts.edits);
+  const settled = conclude(state, facts, folded, own);
+  if (folded.rewrite.length === 0) return settled;
+  const messages = folded.rewrite.reduce<readonly MessageParam[]>(
+    (current, project) => project(current),
+    settled.state.messages,
+  );
+  return { ...settled, state: { ...settled.state, messages } };
+};
+
+const conclude = (
+  state: RunnerState,
+  { reply: { message, results, finished }, mayRequest }: TurnFacts,
+  folded: Folded,
+  own: (message: MessageParam) => MessageParam,
+): Settled => {
   const { takeover, appended, params } = folded;
   const decision = decide(folded, message, mayRequest);
   const rest = { version: state.version, params, iterations: state.iterations, usage: state.usage } as const;

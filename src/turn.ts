@@ -94,6 +94,11 @@ export interface TurnHandle {
   setMessages(
     messages: readonly MessageInput[] | ((messages: readonly MessageParam[]) => readonly MessageInput[]),
   ): void;
+  /**
+   * Rewrites the history of the next request without taking it over: `project` gets the messages as they are about to be
+   * sent, reply, results and appended ones included, once the turn settles. Throws `TurnSettledError`.
+   */
+  mapMessages(project: (messages: readonly MessageParam[]) => readonly MessageInput[]): void;
   /** Discards the reply and sends the same messages again; the patch of params stays. Throws `TurnSettledError`. */
   retry(patch?: ParamsPatch): void;
   /** Ends the run: no request follows, no further tool starts, running ones finish. Throws `TurnSettledError`. */
@@ -210,6 +215,9 @@ const handle = (Base: new (subscribe?: Subscribe) => object) =>
       messages: readonly MessageInput[] | ((messages: readonly MessageParam[]) => readonly MessageInput[]),
     ) {
       this.#core.setMessages(messages);
+    }
+    mapMessages(project: (messages: readonly MessageParam[]) => readonly MessageInput[]) {
+      this.#core.mapMessages(project);
     }
     retry(patch?: ParamsPatch) {
       this.#core.retry(patch);

@@ -179,6 +179,13 @@ export class TurnCore {
     });
   }
 
+  mapMessages(project: (messages: readonly MessageParam[]) => readonly MessageInput[]): void {
+    this.#edit('mapMessages', {
+      _tag: 'MapMessages',
+      project: messages => project(messages).map(message => this.loop.pool.adopt(message)),
+    });
+  }
+
   retry(patch?: ParamsPatch): void {
     this.#refuseCompaction('retry');
     this.#edit('retry', { _tag: 'Retry' });
