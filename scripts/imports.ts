@@ -27,7 +27,7 @@ const parts: Readonly<Record<string, Part>> = {
   },
   tools: { paths: ['tools/'], ours: ['messages', 'values', 'logger'], packages: ['io-ts', 'fp-ts', 'rxjs'] },
   turn: {
-    paths: ['turn.ts', 'turnCore.ts'],
+    paths: ['turn.ts', 'turnCore.ts', 'toolRegistry.ts'],
     ours: ['state', 'messages', 'tools', 'values'],
     packages: ['rxjs'],
   },

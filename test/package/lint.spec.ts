@@ -45,6 +45,9 @@ it.each([
   `import type { Observable } from 'rxjs'; export const f = (project: (input$: Observable<1>) => 1) => project;`,
   `import { of } from 'rxjs'; export const f = () => of(1);`,
   `import type { GroupedObservable } from 'rxjs'; export const f = (group: GroupedObservable<1, 2>) => group.key;`,
+  `import type { StreamingTurn } from './turn'; export const f = (turn: StreamingTurn) => turn.index;`,
+  `import type { StreamingTurn, Turn } from './turn'; export const f = <T extends Turn | StreamingTurn>(turn: T): T => turn;`,
+  `import type { Replied, StreamingTurn } from './turn'; export const f = (turn: Replied<StreamingTurn>) => turn.message;`,
   `import type { ObservableInput } from 'rxjs'; export const f = (input: ObservableInput<1> | undefined) => input;`,
 ])('accepts %s', async text => {
   expect(await complaints(text)).toEqual([]);
@@ -52,4 +55,9 @@ it.each([
 
 it.each(['test/package/lint.spec.ts', 'scripts/check.ts'])('lints %s by the same rules', async file => {
   expect(await complaints(`import { of } from 'rxjs'; const one = of(1);`, file)).toContain('local/finnish');
+});
+
+it('lets StreamingTurn alone be a subclass', async () => {
+  const subclass = `import { Observable } from 'rxjs'; export class A extends Observable<1> {}`;
+  expect(await complaints(subclass, 'src/turn.ts')).toEqual([]);
 });
