@@ -315,7 +315,7 @@ function readable({ result }: Call): string {
   const other = blocksOf(result?.content as string | readonly Block[] | undefined).filter(
     ({ type }) => type !== 'text',
   );
-  const others = other.map(({ type }) => `a ${type}`);
+  const others = other.map(({ type }) => `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${plainName(type)}`);
   return [...(result?.text ? [inWords(result.text)] : []), ...others].join(', ') || 'nothing';
 }
 
