@@ -1,5 +1,5 @@
 import type { ContentBlock } from './blocks';
-import type { ContentBlockDelta, MessageStreamEvent } from './events';
+import type { CompactionDelta, ContentBlockDelta, MessageStreamEvent } from './events';
 import type { Message } from './message';
 
 /** The events of a streamed reply break the protocol: they are out of order, or the reply is cut short. */
@@ -54,14 +54,16 @@ const withInput: ReadonlySet<unknown> = /*#__PURE__*/ new Set([
   'mcp_tool_use',
 ]);
 
-/** Fields of `message_delta` and of its `delta` that are not the message's. `__proto__` would be no field at all. */
+/**
+ * Fields of `message_delta` and of its `delta` that are not the message's. `content` is made of the blocks anyway, and
+ * `__proto__` would be no field at all.
+ */
 const notOfTheMessage: ReadonlySet<string> = /*#__PURE__*/ new Set([
   'type',
   'delta',
   'usage',
   'id',
   'role',
-  'content',
   '__proto__',
 ]);
 
@@ -75,10 +77,12 @@ const overwrite = (known: Fields, delta: object | null | undefined): void => {
 
 const isObject = (u: unknown): u is Fields => typeof u === 'object' && u !== null && !Array.isArray(u);
 
-const copyOf = (block: Fields): Fields =>
-  Array.isArray(block.citations)
-    ? { ...block, citations: [...(block.citations as unknown[])] }
-    : { ...block };
+/** A copy to change: only lists that deltas append to are copied deeper than the block itself. */
+const copyOf = (block: object): Fields => {
+  const copy: Fields = { ...block };
+  if (Array.isArray(copy.citations)) copy.citations = [...(copy.citations as unknown[])];
+  return copy;
+};
 
 const append = (block: Fields, field: string, owner: string, text: string): void => {
   const before = block[field];
@@ -106,13 +110,12 @@ export const accumulator = (): MessageAccumulator => {
   const entries: Entry[] = [];
   const latest = new Map<number, Entry>();
 
-  const add = (index: number, content: Fields, open: boolean): void => {
+  const add = (index: number, content: object, open: boolean): void => {
     const block = copyOf(content);
     if (withInput.has(block.type)) block.input ??= {};
     const entry: Entry = { index, block, open, json: '' };
-    let place = entries.length;
-    while (place > 0 && entries[place - 1]!.index > index) place--;
-    entries.splice(place, 0, entry);
+    const before = entries.findLastIndex(other => other.index <= index);
+    entries.splice(before + 1, 0, entry);
     latest.set(index, entry);
   };
 
@@ -148,8 +151,9 @@ export const accumulator = (): MessageAccumulator => {
       case 'compaction_delta': {
         const { block } = opened(index, delta);
         if (block.type !== 'compaction') break;
-        if (delta.content !== undefined) block.content = delta.content;
-        if (delta.encrypted_content !== undefined) block.encrypted_content = delta.encrypted_content;
+        const { content, encrypted_content } = delta as Partial<CompactionDelta>;
+        if (content !== undefined) block.content = content;
+        if (encrypted_content !== undefined) block.encrypted_content = encrypted_content;
         break;
       }
       case 'input_json_delta': {
@@ -180,13 +184,12 @@ export const accumulator = (): MessageAccumulator => {
         case 'message_start': {
           if (received !== undefined) throw new StreamProtocolError('a second message_start');
           if (!isObject(event.message)) throw new StreamProtocolError('message_start without a message');
+          const { content, usage } = event.message as Partial<Message>;
           // Servers that are not the API's leave out what they do not count.
-          received = {
-            ...event.message,
-            usage: event.message.usage ?? { input_tokens: 0, output_tokens: 0 },
-          };
-          const content: readonly ContentBlock[] | undefined = event.message.content;
-          content?.forEach((block, index) => add(index, block as unknown as Fields, false));
+          received = { ...event.message, usage: usage ?? { input_tokens: 0, output_tokens: 0 } };
+          content?.forEach((block, index) => {
+            add(index, block, false);
+          });
           break;
         }
         case 'content_block_start': {

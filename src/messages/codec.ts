@@ -13,6 +13,9 @@ export const define = <C>(make: () => C): C => make();
 
 type Properties = Readonly<Record<string, t.Mixed>>;
 
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- properties, but none of them
+type None = {};
+
 /** The static side of a {@link StructC}. */
 export type Struct<R extends Properties, N extends Properties, O extends Properties> = {
   [K in keyof R]: t.TypeOf<R[K]>;
@@ -32,7 +35,7 @@ const isObject = (u: unknown): u is Record<string, unknown> =>
  * `required` fields must be there. `nullable` ones are typed as always there, the way the API documents them, but the
  * API leaves them out where a feature is not in use: they may be null or absent. `optional` ones may be absent.
  */
-export const struct = <R extends Properties, N extends Properties = {}, O extends Properties = {}>(
+export const struct = <R extends Properties, N extends Properties = None, O extends Properties = None>(
   name: string,
   required: R,
   nullable?: N,
@@ -77,7 +80,7 @@ export const known = <const S extends readonly [string, ...string[]]>(...values:
   new t.Type<S[number]>(
     values.map(value => JSON.stringify(value)).join(' | '),
     (u): u is S[number] => typeof u === 'string',
-    (u, context) => (typeof u === 'string' ? t.success(u as S[number]) : t.failure(u, context)),
+    (u, context) => (typeof u === 'string' ? t.success(u) : t.failure(u, context)),
     t.identity,
   );
 
@@ -105,7 +108,7 @@ export const variants = <M extends Readonly<Record<string, t.Mixed>>>(
       const codec = member(u);
       if (codec !== undefined) return codec.validate(u, context) as t.Validation<A>;
       return typeof u[tag] === 'string'
-        ? t.success(u as A)
+        ? t.success(u)
         : t.failure(u[tag], t.appendContext(context, tag, t.string, u[tag]));
     },
     t.identity,

@@ -165,7 +165,7 @@ const memberConfigs = <const M extends readonly string[]>(
     {},
     {},
     Object.fromEntries(members.map(member => [member, orNull(ToolsetMemberConfig)])),
-  ) as unknown as t.Type<{ [K in M[number]]?: ToolsetMemberConfig | null }>;
+  );
 
 const browserToolset = /*#__PURE__*/ define(() =>
   struct(

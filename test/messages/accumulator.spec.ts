@@ -136,6 +136,22 @@ describe('deltas', () => {
     ]);
   });
 
+  it('text and thinking may be missing in the start event', () => {
+    expect(
+      contentOf(
+        opens(0, { type: 'thinking' }),
+        delta(0, { type: 'thinking_delta', thinking: 'So.' }),
+        closes(0),
+        opens(1, { type: 'text' }),
+        text(1, 'Warm.'),
+        closes(1),
+      ),
+    ).toStrictEqual([
+      { type: 'thinking', thinking: 'So.' },
+      { type: 'text', text: 'Warm.' },
+    ]);
+  });
+
   it('a signature replaces', () => {
     expect(
       contentOf(
@@ -188,7 +204,9 @@ describe('deltas', () => {
   it('T8 no delta, or only empty ones: the input of the start event', () => {
     expect(contentOf(opens(0, tool), closes(0))).toStrictEqual([tool]);
     expect(contentOf(opens(0, tool), json(0, ''), json(0, ''), closes(0))).toStrictEqual([tool]);
-    expect(contentOf(opens(0, tool), json(0, ' \n'), closes(0))).toStrictEqual([tool]);
+    const blank = fed([start(), opens(0, tool), json(0, ' \n'), closes(0), stop]);
+    expect(blank.message().content).toStrictEqual([tool]);
+    expect(blank.invalidInputs.size).toBe(0);
     const given = { ...tool, input: { city: 'Paris' } };
     expect(contentOf(opens(0, given), json(0, ''), closes(0))).toStrictEqual([given]);
     const { input, ...without } = tool;
@@ -201,7 +219,7 @@ describe('deltas', () => {
       start(),
       opens(0, empty),
       closes(0),
-      opens(1, tool),
+      opens(1, { ...tool, input: { city: 'Rome' } }),
       json(1, '{"city": "Par'),
       closes(1),
       opens(2, { ...tool, id: 'toolu_2' }),
@@ -328,6 +346,7 @@ describe('blocks', () => {
     const given = { type: 'text', text: 'given' };
     const events = [start({ content: [given] }), opens(1, empty), text(1, 'more'), closes(1), stop];
     expect(fed(events).message().content).toStrictEqual([given, { type: 'text', text: 'more' }]);
+    expect(() => fed([start({ content: [given] }), text(0, 'more')])).toThrow(/after the end of block 0/);
     expect(fed([start({ content: undefined }), stop]).message().content).toStrictEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import * as t from 'io-ts';
+import type * as t from 'io-ts';
 import { describe, expect, it } from 'vitest';
 import {
   ContentBlock,
@@ -53,7 +53,7 @@ const leaves = (
   path: readonly (string | number)[] = [],
 ): (string | number)[][] =>
   typeof value === 'object' && value !== null
-    ? Object.entries(value)
+    ? Object.entries(value as Record<string, unknown>)
         .filter(([key]) => !free.includes(key))
         .flatMap(([key, inner]) => leaves(inner, free, [...path, Array.isArray(value) ? Number(key) : key]))
     : value === null || path.at(-1) === 'type' || path.at(-1) === 'role'
@@ -62,7 +62,8 @@ const leaves = (
 
 const replaced = (value: unknown, [key, ...rest]: readonly (string | number)[], by: unknown): unknown => {
   if (key === undefined) return by;
-  if (Array.isArray(value)) return value.map((inner, at) => (at === key ? replaced(inner, rest, by) : inner));
+  if (Array.isArray(value))
+    return value.map((inner: unknown, at) => (at === key ? replaced(inner, rest, by) : inner));
   return { ...(value as object), [key]: replaced((value as Record<string, unknown>)[key], rest, by) };
 };
 
