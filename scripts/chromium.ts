@@ -6,7 +6,9 @@ import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+const debian = '/usr/bin/chromium';
+
+export const chromiumPath = process.env['CHROMIUM_PATH'] ?? debian;
 
 /** What Chromium is started with: works as root, and calls nobody. */
 export const chromiumArgs: readonly string[] = [
@@ -20,7 +22,7 @@ export const chromiumArgs: readonly string[] = [
 ];
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && !existsSync(chromiumPath)) {
-  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
+  if (chromiumPath === debian && process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
     console.log(`${chromiumPath} is missing, installing Debian's chromium`);
     execSync('apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null', {
       stdio: 'inherit',

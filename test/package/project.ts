@@ -17,7 +17,7 @@ export const runNode = (args: readonly string[], directory: string): string => {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: directory,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 100_000,
   });
   if (status !== 0) throw new Error(`node ${args.join(' ')}, in ${directory}:\n${stdout}${stderr}`);
   return stdout;
