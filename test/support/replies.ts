@@ -36,8 +36,12 @@ export const textBlock = (text: string): ContentBlock => ({ type: 'text', text, 
 export const says = (text: string, fields: Partial<Message> = {}): Message =>
   message([textBlock(text)], fields);
 
-export const call = (id: string, name: string, input: unknown = {}): ToolUseBlock =>
-  ({ type: 'tool_use', id, name, input }) as ToolUseBlock;
+export const call = (id: string, name: string, input: unknown = {}): ToolUseBlock => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+});
 
 /** A reply that calls tools. */
 export const calls = (...blocks: readonly ContentBlock[]): Message =>
