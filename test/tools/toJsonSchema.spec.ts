@@ -1,13 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020';
 import * as t from 'io-ts';
-import {
-  describe as describeCodec,
-  jsonSchemaTool,
-  tool,
-  toJsonSchema,
-  withDefault,
-  type RunnableTool,
-} from 'rx-tool-runner';
+import { describe as describeCodec, jsonSchemaTool, tool, toJsonSchema, withDefault } from 'rx-tool-runner';
 import { describe, expect, it } from 'vitest';
 import { complaint, decoded } from './support';
 
@@ -233,7 +226,7 @@ describe('toJsonSchema', () => {
     ],
     [
       'two recursive codecs of one name',
-      t.tuple([t.recursion<{}>('A', () => t.strict({})), t.recursion<{}>('A', () => t.type({}))]),
+      t.tuple([t.recursion<object>('A', () => t.strict({})), t.recursion<object>('A', () => t.type({}))]),
       {
         type: 'array',
         prefixItems: [{ $ref: '#/$defs/A' }, { $ref: '#/$defs/A2' }],
@@ -393,7 +386,7 @@ describe('describe', () => {
       describeCodec(t.type({ kind: describeCodec(t.literal('a'), 'k'), x: t.string }), 'A'),
       t.type({ kind: t.literal('b') }),
     ]);
-    expect(codec).toBeInstanceOf(t.TaggedUnionType);
+    expect(codec).toHaveProperty('tag', 'kind');
   });
 
   it('the last of several counts, keyword by keyword', () => {
@@ -470,7 +463,8 @@ describe('withDefault', () => {
     ['an optional', t.type({ n: withDefault(t.union([t.Int, t.undefined]), 3) })],
     ['a record', t.record(t.literal('n'), withDefault(t.Int, 3))],
   ])('T15 works in %s', (_, codec) => {
-    const numbered = tool({ name: 'x', description: 'x', input: codec, run: () => 'ok' });
+    const input = codec as t.Type<unknown>;
+    const numbered = tool({ name: 'x', description: 'x', input, run: () => 'ok' });
     expect(decoded(numbered, {})).toEqual({ n: 3 });
     expect(decoded(numbered, { n: 4 })).toEqual({ n: 4 });
     expect(complaint(numbered, { n: 1.5 })).toContain('- n: expected integer, got 1.5');
@@ -739,8 +733,3 @@ describe('strict: true', () => {
     );
   });
 });
-
-const _assignable: readonly RunnableTool[] = [
-  tool({ name: 'a', description: 'a', input: t.type({}), run: () => '' }),
-];
-void _assignable;

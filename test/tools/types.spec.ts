@@ -99,15 +99,15 @@ describe('types of tool', () => {
       yield 'a';
     }
     compiles(() => {
-      // @ts-expect-error an object
+      // @ts-expect-error an object is no output
       tool({ ...base, input, run: () => ({ temperature: 20 }) });
-      // @ts-expect-error a number
+      // @ts-expect-error a number is no output
       tool({ ...base, input, run: () => 42 });
-      // @ts-expect-error null
+      // @ts-expect-error null is no output
       tool({ ...base, input, run: () => null });
-      // @ts-expect-error nothing
+      // @ts-expect-error nothing is no output
       tool({ ...base, input, run: () => undefined });
-      // @ts-expect-error nothing
+      // @ts-expect-error nothing is no output
       tool({ ...base, input, run: () => {} });
       // @ts-expect-error a promise of nothing
       tool({ ...base, input, run: async () => {} });
@@ -190,7 +190,7 @@ describe('types of RunnableTool', () => {
     const inferred = [one, two];
     expectTypeOf(inferred[0]!).toExtend<RunnableTool>();
     expectTypeOf(all[0]!.decode({})).extract<either.Either<ToolInputError, unknown>>().not.toBeNever();
-    runTool(one, { a: 1 }, callOf('x'));
+    expectTypeOf(runTool(one, { a: 1 }, callOf('x'))).toEqualTypeOf<Observable<ToolOutput>>();
   });
 
   it('nobody runs a tool with an input that it does not take', () => {
@@ -198,9 +198,9 @@ describe('types of RunnableTool', () => {
       const some: RunnableTool = one;
       const context = {} as ToolContext;
       // @ts-expect-error whose input it is is not known
-      some.run({ a: 1 }, context);
+      void some.run({ a: 1 }, context);
       // @ts-expect-error another tool's input
-      one.run({ b: 'text' }, context);
+      void one.run({ b: 'text' }, context);
       // @ts-expect-error a tool for numbers is no tool for strings
       const other: RunnableTool<{ b: string }> = one;
       return other;
@@ -321,16 +321,23 @@ describe('FromSchema', () => {
   });
 
   it('of no properties has none', () => {
-    expectTypeOf<FromSchema<{ type: 'object'; properties: {} }>>().toEqualTypeOf<{}>();
+    jsonSchemaTool({
+      ...base,
+      input_schema: { type: 'object', properties: {} },
+      run: input => {
+        expectTypeOf<keyof typeof input>().toBeNever();
+        return 'ok';
+      },
+    });
   });
 
   it('a root that is no object does not compile', () => {
     compiles(() => {
-      // @ts-expect-error a string
+      // @ts-expect-error a string is no object
       jsonSchemaTool({ ...base, input_schema: { type: 'string' }, run: () => 'ok' });
-      // @ts-expect-error no type
+      // @ts-expect-error it has no type
       jsonSchemaTool({ ...base, input_schema: { properties: {} }, run: () => 'ok' });
-      // @ts-expect-error T4 a number
+      // @ts-expect-error T4 a number is no output
       jsonSchemaTool({ ...base, input_schema: { type: 'object' }, run: () => 1 });
     });
   });
