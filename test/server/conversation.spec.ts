@@ -197,6 +197,50 @@ describe("the official SDK's tool runner against the server", () => {
   });
 });
 
+describe('what the SDK does between two turns', () => {
+  it('a compaction, after which the summary is the history', async () => {
+    const { server, client } = await serveClient();
+    const { calls, tools } = guideTools();
+    const runner = client.beta.messages.toolRunner({
+      ...question("What's the weather in Paris?"),
+      tools,
+      betas: ['compact-2026-09-04'],
+    });
+    const turns: unknown[] = [];
+    for await (const { stop_reason } of runner) {
+      if (turns.length === 0) runner.compactBeforeNextTurn();
+      turns.push(stop_reason);
+    }
+    expect(turns).toEqual(['tool_use', 'compaction', 'end_turn']);
+    expect(calls).toHaveLength(1);
+    expect(server.requests.map(({ status, body }) => [status, body?.messages.length])).toEqual([
+      [200, 1],
+      [200, 3],
+      [200, 1],
+    ]);
+    expect(server.requests[1]?.body).toMatchObject({ compaction: { type: 'summarize' } });
+    expect(server.requests[2]?.body?.messages).toMatchObject([
+      { role: 'assistant', content: [{ type: 'compaction' }] },
+    ]);
+  });
+
+  it('tools that come and go', async () => {
+    const { server, client } = await serveClient();
+    const { calls, getWeather, calculateSum } = guideTools();
+    const runner = client.beta.messages.toolRunner({
+      ...question("What's the weather in Paris, and in Oslo, one at a time? Also, what's 15 + 27?"),
+      tools: [getWeather],
+      betas: ['inline-tools-2026-09-15'],
+    });
+    for await (const { stop_reason } of runner) {
+      if (stop_reason === 'tool_use' && calls.length === 0) runner.addTools(calculateSum);
+      if (calls.length === 2) runner.removeTools(getWeather);
+    }
+    expect(calls.map(([name]) => name)).toEqual(['get_weather', 'get_weather', 'calculate_sum']);
+    expect(server.requests.at(-1)?.body).toMatchObject({ tools: [{ name: 'get_weather' }] });
+  });
+});
+
 describe('message threads', () => {
   it('are held, so that only new messages come', async () => {
     const { server, client } = await serveClient();

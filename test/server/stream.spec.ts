@@ -114,7 +114,7 @@ describe('a streamed reply', () => {
         return parsed;
       });
     expect(
-      events.map(({ type, index }) => (index === undefined ? type : `${type} ${String(index)}`)),
+      events.map(({ type, index }) => (index === undefined ? type : `${type} ${JSON.stringify(index)}`)),
     ).toEqual([
       'message_start',
       'content_block_start 0',

@@ -262,7 +262,7 @@ describe('a request is refused with a 400', () => {
   it('which the SDK throws as its BadRequestError', async () => {
     const { client } = await serveClient();
     const create = client.beta.messages.create(
-      history(user(text()), assistant(call('toolu_1')), user(text())) as ReturnType<typeof ask>,
+      history(user(text()), assistant(call('toolu_1')), user(text())),
     );
     const error: unknown = await create.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Anthropic.BadRequestError);
