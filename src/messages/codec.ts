@@ -17,7 +17,7 @@ type Properties = Readonly<Record<string, t.Mixed>>;
 type None = {};
 
 /** The static side of a {@link StructC}. */
-export type Struct<R extends Properties, N extends Properties, O extends Properties> = {
+type Struct<R extends Properties, N extends Properties, O extends Properties> = {
   [K in keyof R]: t.TypeOf<R[K]>;
 } & { [K in keyof N]: t.TypeOf<N[K]> | null } & { [K in keyof O]?: t.TypeOf<O[K]> };
 

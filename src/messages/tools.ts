@@ -27,7 +27,7 @@ export const InputSchema: t.Type<InputSchema> = /*#__PURE__*/ define(
 /** Who may call a tool: the model itself, or code that it runs on the server. */
 export type AllowedCaller =
   'direct' | 'code_execution_20250825' | 'code_execution_20260120' | 'code_execution_20260521';
-const AllowedCaller: t.Type<AllowedCaller> = /*#__PURE__*/ define(() =>
+export const AllowedCaller: t.Type<AllowedCaller> = /*#__PURE__*/ define(() =>
   known('direct', 'code_execution_20250825', 'code_execution_20260120', 'code_execution_20260521'),
 );
 

@@ -457,7 +457,7 @@ export const params: Required<MessageCreateParams> = {
   workspace_id: 'w1',
 };
 
-export const deltas: ByType<ContentBlockDelta> = {
+const deltas: ByType<ContentBlockDelta> = {
   text_delta: { type: 'text_delta', text: 'It is' },
   input_json_delta: { type: 'input_json_delta', partial_json: '{"ci' },
   citations_delta: { type: 'citations_delta', citation: citations.page_location },

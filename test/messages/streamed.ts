@@ -57,7 +57,7 @@ export const block: fc.Arbitrary<ContentBlock> = fc.oneof(
 );
 
 /** A kind that this version does not know; it comes whole with its start event. */
-export const unheardOf: fc.Arbitrary<ContentBlock> = fc.constant(samples.unknownBlock);
+const unheardOf: fc.Arbitrary<ContentBlock> = fc.constant(samples.unknownBlock);
 
 const maybe = <T>(value: T): fc.Arbitrary<T | null> => fc.option(fc.constant(value), { freq: 2 });
 
