@@ -20,3 +20,4 @@ export * from './messages';
 export * from './sources';
 export { scripted, type ScriptedReply, type ScriptedSource } from './sources/scripted';
 export * from './tools';
+export * from './operators';

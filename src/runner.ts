@@ -26,6 +26,7 @@ import type {
   ToolResultBlockParam,
   ToolUseBlock,
 } from './messages';
+import { failedWith, takeState } from './resumption';
 import type { MessageSource } from './sources/messageSource';
 import {
   compactionParams,
@@ -88,7 +89,9 @@ interface Plan {
 const count = (name: string, value: unknown): number => {
   if (value === undefined) return Infinity;
   if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
-  throw new TypeError(`${name} must be a positive integer${typeof value === 'number' ? `, not ${value}` : ''}`);
+  throw new TypeError(
+    `${name} must be a positive integer${typeof value === 'number' ? `, not ${value}` : ''}`,
+  );
 };
 
 /** What callers without types may have given. */
@@ -181,10 +184,10 @@ class Run implements TurnLoop {
     private readonly subscriber: Subscriber<StreamingTurn | Turn>,
     private readonly streaming: boolean,
   ) {
-    this.state = plan.state;
+    this.state = takeState(plan) ?? plan.state;
     this.pool = plan.pool;
     this.tools = new ToolRegistry(plan.tools);
-    this.tools.follow(plan.state.messages);
+    this.tools.follow(this.state.messages);
     this.#bench = {
       tool: name => this.tools.find(name),
       slots: Number.isFinite(plan.concurrency) ? limiter(plan.concurrency) : work$ => work$,
@@ -260,6 +263,7 @@ class Run implements TurnLoop {
       state,
       core?.message === undefined ? this.#accumulator?.partial() : undefined,
     );
+    failedWith(error, this.plan);
     core?.close(error);
     this.subscriber.error(error);
   }

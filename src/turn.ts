@@ -65,6 +65,8 @@ export interface TurnHandle {
   readonly kind: TurnKind;
   /** The params as sent, history included. */
   readonly request: Readonly<MessageCreateParams>;
+  /** The reply; undefined until it is complete, which the turns of `toolRunner` are from the start. */
+  readonly message: Message | undefined;
   /** The reply, once it is complete; errors with the run's `RunnerError`, completes empty if the run is unsubscribed. */
   readonly message$: Observable<Message>;
   /** The calls that the reply asks to be run, in order; empty until the reply is complete. */

@@ -1,0 +1,28 @@
+import { filter, last, mergeMap, type OperatorFunction } from 'rxjs';
+import type { Message } from '../messages';
+import type { TurnHandle } from '../turn';
+
+/**
+ * The last reply of the run, when it ends; compactions are passed over. Errors with `EmptyError` if there was none.
+ *
+ * ```
+ * runner:  --1-----2-----3|
+ *          finalMessage()
+ *          ---------------(3|)
+ * ```
+ *
+ * @example
+ * ```ts
+ * const message = await lastValueFrom(runner$.pipe(finalMessage()));
+ * ```
+ */
+export const finalMessage =
+  <T extends TurnHandle>(): OperatorFunction<T, Message> =>
+  source$ =>
+    source$.pipe(
+      filter(turn => turn.kind !== 'compaction'),
+      mergeMap(turn => turn.message$),
+      // An empty run errors, as `last` does.
+      // eslint-disable-next-line rxjs-x/no-ignored-default-value
+      last(),
+    );
