@@ -20,7 +20,7 @@ export interface FetchResponse {
 }
 
 /**
- * A fetch: the browser's, Node's, node-fetch or one of your own. It may give Observables instead of Promises, which is
+ * A fetch: the browser's, Node's, node-fetch or one of your own. It may give Observables that complete instead of Promises, which is
  * how requests are tested in virtual time.
  */
 export type Fetch = (url: string, init: FetchInit) => ObservableInput<FetchResponse>;

@@ -14,12 +14,14 @@ import {
 } from 'rxjs';
 import { APIConnectionTimeoutError, longestDelay } from './errors';
 
-const timedOut = (message: string): Observable<never> =>
-  throwError(() => new APIConnectionTimeoutError(message, { retryable: true }));
+const timedOut = (message: string, requestId: string | undefined): Observable<never> =>
+  throwError(() => new APIConnectionTimeoutError(message, { requestId, retryable: true }));
 
 /** Errors with an {@link APIConnectionTimeoutError} if there is no first value within `ms`; `Infinity`: no limit. */
-export const limitWait = <T>(ms: number, message: string): MonoTypeOperatorFunction<T> =>
-  ms > longestDelay ? identity : timeout<T, Observable<never>>({ first: ms, with: () => timedOut(message) });
+export const limitWait = <T>(ms: number, message: string, requestId?: string): MonoTypeOperatorFunction<T> =>
+  ms > longestDelay
+    ? identity
+    : timeout<T, Observable<never>>({ first: ms, with: () => timedOut(message, requestId) });
 
 /**
  * Errors with an {@link APIConnectionTimeoutError} if there is no value for `ms`; `Infinity`: no limit.
@@ -28,7 +30,7 @@ export const limitWait = <T>(ms: number, message: string): MonoTypeOperatorFunct
  * thousands. When it fires it is set again to what is left.
  */
 export const limitSilence =
-  <T>(ms: number, message: string): MonoTypeOperatorFunction<T> =>
+  <T>(ms: number, message: string, requestId?: string): MonoTypeOperatorFunction<T> =>
   source$ =>
     ms > longestDelay
       ? source$
@@ -36,7 +38,7 @@ export const limitSilence =
           let last = asyncScheduler.now();
           const silence$ = defer(() => {
             const left = last + ms - asyncScheduler.now();
-            return left > 0 ? timer(left).pipe(ignoreElements()) : timedOut(message);
+            return left > 0 ? timer(left).pipe(ignoreElements()) : timedOut(message, requestId);
           }).pipe(repeat());
           return source$.pipe(
             tap(() => {

@@ -69,7 +69,8 @@ export interface MessagesApiOptions {
   readonly fetch?: Fetch | undefined;
   /**
    * Headers of every request, over the defaults and those of `ANTHROPIC_CUSTOM_HEADERS` (lines of `Name: value`); null
-   * takes away what would be sent, the key if it is `authorization`. With `authorization` or `x-api-key` among them, the environment is not asked for a key.
+   * takes away what would be sent, the key if it is `authorization`. With `authorization` or `x-api-key` among them, the
+   * environment is not asked for a key.
    */
   readonly headers?: HeaderOptions | undefined;
   /** Beta features of every request, beside those in a request's own `betas`. */
@@ -303,17 +304,17 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
 
   const readMessage: Read<Message> = exchange =>
     readText(exchange).pipe(
-      limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`),
+      limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange.requestId),
       map(text => parseMessage(text, exchange)),
       logged('response', exchange),
     );
 
   const readEvents: Read<MessageStreamEvent> = exchange => {
-    const { response, done } = exchange;
+    const { response, requestId, done } = exchange;
     // Servers that cannot stream, and proxies in trouble, answer with a document.
     if (/\b(json|html)\b/.test(response.headers.get('content-type') ?? '')) {
       return readText(exchange).pipe(
-        limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`),
+        limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange.requestId),
         map(text => {
           throw notA('event stream', text, exchange);
         }),
@@ -321,7 +322,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
     }
     return bodyChunks(response.body).pipe(
       tap({ complete: done }),
-      limitSilence(idleTimeout, `The stream was silent for ${idleTimeout} ms.`),
+      limitSilence(idleTimeout, `The stream was silent for ${idleTimeout} ms.`, requestId),
       decodeEvents(exchange),
       logged('event', exchange),
     );

@@ -10,8 +10,7 @@ export const maskedHeaders = (
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(Array.from(headers, ([name, value]) => [name, harmless.test(name) ? value : mask]));
 
-const secretField =
-  /((api|access|private|secret)[-_]?key|[-_]token|^token|[a-z]Token|secret|password|authorization)$/i;
+const secretField = /((api|access|private|secret)[-_]?key|token|secret|password|authorization)$/i;
 
 /** A replacer for `JSON.stringify`: masks strings in fields that are named like secrets, `authorization_token` say. */
 export const maskFields = (key: string, value: unknown): unknown =>

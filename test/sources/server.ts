@@ -21,6 +21,8 @@ export interface Server {
   readonly sockets: Set<Socket>;
   /** How many sockets were ever opened. */
   connections(): number;
+  /** Ends it before the test does. */
+  stop(): void;
   /** Resolves when request number `index` (from 0) has been read to its end. */
   received(index: number): Promise<Received>;
 }
@@ -59,15 +61,17 @@ export const serve = async (...answers: readonly Answer[]): Promise<Server> => {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
+  const stop = (): void => {
     server.close();
     for (const socket of sockets) socket.destroy();
-  });
+  };
+  onTestFinished(stop);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     sockets,
     connections: () => opened,
+    stop,
     received: async index => {
       for (;;) {
         const request = requests[index];
@@ -100,7 +104,11 @@ export const events = [
   { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Grüße, ' } },
   { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '世界 🌍' } },
   { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } },
+  {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { output_tokens: 5 },
+  },
   { type: 'message_stop' },
 ] as const;
 
