@@ -24,9 +24,12 @@ export const failedWith = (error: RunnerError, plan: object): void => {
 
 /** The state that the call of a runner is to start from, if it is subscribed to in order to resume. */
 export const takeState = (plan: object): RunnerState | undefined => {
-  if (current?.plan !== plan) return undefined;
-  current.taken = true;
-  return current.state;
+  const resumption = current;
+  if (resumption?.plan !== plan) return undefined;
+  resumption.taken = true;
+  // For one run only, also when the run goes on synchronously and is subscribed to from within.
+  current = undefined;
+  return resumption.state;
 };
 
 /** Runs `subscribe`, in which the runner that failed with `error` starts from its state; whether it has done so. */
@@ -34,7 +37,8 @@ export const resuming = (error: RunnerError, subscribe: () => void): boolean => 
   const plan = plans.get(error);
   if (plan === undefined) return false;
   const before = current;
-  const resumption = (current = { plan, state: error.state, taken: false });
+  const resumption: Resumption = { plan, state: error.state, taken: false };
+  current = resumption;
   try {
     subscribe();
   } finally {

@@ -13,9 +13,9 @@ import type { TurnHandle } from '../turn';
 
 /** How often, and after what, `resumeOnError` goes on. */
 export interface ResumeOnErrorConfig {
-  /** How many times in all; unlimited if not given. */
-  readonly count?: number;
-  /** Milliseconds before each, or a function that gives an Observable whose first value starts it; at once if not given. */
+  /** How many times in all; not unlimited by default, since a request that is refused would be sent for ever. */
+  readonly count: number;
+  /** Milliseconds before each, or a function that gives an Observable whose first value starts it; 0 if not given. */
   readonly delay?: number | ((error: RunnerError, retryCount: number) => ObservableInput<unknown>);
 }
 
@@ -39,10 +39,7 @@ export interface ResumeOnErrorConfig {
  * ```
  */
 export const resumeOnError =
-  <T extends TurnHandle>({
-    count = Infinity,
-    delay = 0,
-  }: ResumeOnErrorConfig = {}): MonoTypeOperatorFunction<T> =>
+  <T extends TurnHandle>({ count, delay = 0 }: ResumeOnErrorConfig): MonoTypeOperatorFunction<T> =>
   source$ =>
     defer(() => {
       let failed: RunnerError | undefined;
