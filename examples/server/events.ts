@@ -8,14 +8,14 @@ export interface EventOptions {
 /** Figures known only at the end of a reply: `message_start` has none of them yet. */
 const LATE_USAGE = ['output_tokens', 'server_tool_use', 'iterations', 'output_tokens_details'];
 
-/**
- * The input text of a call that `max_tokens` cut off. The message has the fields that were complete, the stream the
- * very characters, which are no JSON: so does the real API.
- */
-const cutInputs = new WeakMap<object, string>();
+const rawInputs = new WeakMap<object, string>();
 
-export function cutInput(block: Block, json: string): Block {
-  cutInputs.set(block, json);
+/**
+ * `block` as the stream shows it when its input text is `json`, which may be no JSON: so the real API shows a call that
+ * `max_tokens` cut. In the plain message stays whatever `input` the block has.
+ */
+export function rawInput(block: Block, json: string): Block {
+  rawInputs.set(block, json);
   return block;
 }
 
@@ -103,7 +103,7 @@ function blockEvents(block: Block, chunk: number): { start: Block; deltas: Block
     case 'tool_use':
     case 'server_tool_use':
     case 'mcp_tool_use': {
-      const json = cutInputs.get(block) ?? JSON.stringify(block['input'] ?? {});
+      const json = rawInputs.get(block) ?? JSON.stringify(block['input'] ?? {});
       return {
         start: { ...block, input: {} },
         // The real API opens with an empty delta, and for a call without arguments sends nothing else.

@@ -11,7 +11,7 @@ import { promptUsage, type PromptCache } from './usage';
 import { problemOf } from './validate';
 import { blocksOf, textOf, type Message, type MessageParam, type MessageRequest } from './wire';
 
-export { messageEvents } from './events';
+export { messageEvents, rawInput } from './events';
 export type { RecordedRequest } from './exchange';
 export { answer } from './model';
 export type { Fault } from './misbehave';

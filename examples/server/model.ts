@@ -12,7 +12,7 @@ import {
   type Progress,
   type Task,
 } from './asks';
-import { cutInput } from './events';
+import { rawInput } from './events';
 import { placeholder, resolve } from './inputs';
 import { completeReply, serial, type ReplyFields } from './script';
 import { sign } from './signature';
@@ -485,7 +485,7 @@ function cutBlock(block: Block, left: number): Block | undefined {
       return { ...block, text: String(block['text']).slice(0, left) };
     case 'tool_use': {
       const json = JSON.stringify(block['input']).slice(0, left);
-      return cutInput({ ...block, input: complete(block['input'], left) }, json);
+      return rawInput({ ...block, input: complete(block['input'], left) }, json);
     }
     default:
       return undefined;

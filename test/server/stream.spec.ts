@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { messageEvents, type Message, type ReplyFields, type StreamEvent } from '../../examples/server';
+import {
+  messageEvents,
+  rawInput,
+  type Message,
+  type ReplyFields,
+  type StreamEvent,
+} from '../../examples/server';
 import { ask, clientOf, MODEL, post, serve, serveClient, wireTools, withoutParsed } from './support';
 
 const text = { type: 'text', text: 'Höflich, 🌍🌍 and "quoted"\nover two lines' };
@@ -180,6 +186,16 @@ describe('a streamed reply', () => {
 });
 
 describe('messageEvents', () => {
+  it('shows the input text a test wants, JSON or not', () => {
+    const call = (json: string) =>
+      messageEvents(messageOf([rawInput({ type: 'tool_use', id: 'a', name: 'b', input: {} }, json)])).flatMap(
+        jsonDelta,
+      );
+    expect(call('{"location": "Pa').join('')).toBe('{"location": "Pa');
+    // One empty delta, as for a call without arguments.
+    expect(call('')).toEqual(['']);
+  });
+
   it('gives back each text whatever the size of the pieces, and cuts no character in two', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 9 }), (words, chunk) => {
