@@ -16,8 +16,25 @@ export type { ParamsPatch, RunnerParams, RunnerState, Settled, SettledReason, Us
 export type { MessageInput } from './history';
 export { InvalidHistoryError, RunnerError, TurnSealedError, TurnSettledError } from './errors';
 export type { Logger, LogLevel } from './logger';
-export * from './messages';
-export * from './sources';
-export { scripted, type ScriptedReply, type ScriptedSource } from './sources/scripted';
-export * from './tools';
 export * from './operators';
+export * from './sources';
+export * from './tools';
+// The words of the Messages API that a user of the loop meets; all of them are in `rx-tool-runner/messages`.
+export {
+  CacheControl,
+  CompactionConfig,
+  ContentBlock,
+  ContentBlockParam,
+  CustomToolDefinition,
+  Message,
+  MessageCreateParams,
+  MessageParam,
+  MessageStreamEvent,
+  StopReason,
+  StreamProtocolError,
+  ToolDefinition,
+  ToolResultBlockParam,
+  ToolResultContent,
+  ToolUseBlock,
+  Usage,
+} from './messages';

@@ -170,6 +170,8 @@ class Run implements TurnLoop {
   #index = 0;
   /** How many messages at the start of the history are known to be valid. */
   #valid = 0;
+  /** The container that the latest reply ran in. */
+  #container: string | undefined;
   /** The history ends in a reply that the server is to go on with. */
   #paused = false;
   /** A compaction that was asked for. */
@@ -358,7 +360,8 @@ class Run implements TurnLoop {
     if (!Array.isArray((message as Partial<Message> | null | undefined)?.content)) {
       throw new TypeError('the source gave something that is no message');
     }
-    this.state = reduce(this.state, { _tag: 'Replied', message });
+    this.state = reduce(this.state, { _tag: 'Replied', message, learned: this.#container });
+    this.#container = message.container?.id ?? this.#container;
     core.replied(message);
     if (!this.streaming) this.#emit(core);
     this.#advance(core);

@@ -139,13 +139,14 @@ const withBeta = (params: RunnerParams, beta: string): RunnerParams => {
 };
 
 /** `params` with the container that a reply ran in; an id that the caller pinned stays. */
-const inContainer = (params: RunnerParams, id: string | undefined): RunnerParams => {
+const inContainer = (params: RunnerParams, id: string, learned: string | undefined): RunnerParams => {
   const { container } = params;
-  if (id === undefined || typeof container === 'string') return params;
-  if (container === undefined || container === null) return { ...params, container: id };
-  return container.id === undefined || container.id === null
-    ? { ...params, container: { ...container, id } }
-    : params;
+  const known = typeof container === 'object' ? container?.id : container;
+  if (known != null && known !== learned) return params;
+  return {
+    ...params,
+    container: typeof container === 'object' && container !== null ? { ...container, id } : id,
+  };
 };
 
 /** What several edits come to. */
@@ -248,7 +249,12 @@ export type Action =
   /** A request goes out. */
   | { readonly _tag: 'Requested' }
   /** A complete reply came in. */
-  | { readonly _tag: 'Replied'; readonly message: Message }
+  | {
+      readonly _tag: 'Replied';
+      readonly message: Message;
+      /** The container id that an earlier reply of the run brought, as opposed to one that the caller pinned. */
+      readonly learned: string | undefined;
+    }
   /** A request beside the conversation was answered. */
   | { readonly _tag: 'Asked'; readonly usage: Usage };
 
@@ -294,9 +300,10 @@ export const reduce = (state: RunnerState, action: Action): RunnerState => {
       return { ...state, iterations: state.iterations + 1 };
     case 'Replied': {
       const { message } = action;
+      const id = message.container?.id;
       return {
         ...state,
-        params: inContainer(state.params, message.container?.id),
+        params: id == null ? state.params : inContainer(state.params, id, action.learned),
         usage: addUsage(state.usage, message.usage),
       };
     }

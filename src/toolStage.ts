@@ -92,7 +92,7 @@ const denied = (call: ToolUseBlock, reason: string): Prepared => ({
   result: failure(call, new ToolError(reason)),
 });
 
-const isPromiseLike = (value: object): value is PromiseLike<Decoded> =>
+const isPromiseLike = (value: object): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown }).then === 'function';
 
 const decode = (tool: RunnableTool, input: unknown): Observable<Decoded> =>
@@ -197,6 +197,56 @@ const log = ({ logger }: ToolBench, call: ToolUseBlock, input: unknown, error: u
   });
 };
 
+/**
+ * Runs a tool, and emits its last output. The others are reported as they come, and so, of an Observable or an async
+ * iterable, is the last: nobody knows of it yet that it is, unless it comes synchronously.
+ */
+const outputOf = (
+  tool: RunnableTool,
+  input: unknown,
+  call: ToolUseBlock,
+  report: (value: ToolOutput) => void,
+): Observable<ToolOutput> =>
+  new Observable(subscriber => {
+    let single = false;
+    const watched: RunnableTool<unknown> = {
+      name: tool.name,
+      definition: tool.definition,
+      decode: tool.decode,
+      run: (decoded, context) => {
+        const returned = (tool as RunnableTool<unknown>).run(decoded, context);
+        single = typeof returned === 'object' && isPromiseLike(returned);
+        return returned;
+      },
+    };
+    let early: ToolOutput[] | undefined = [];
+    const flush = (outputs: readonly ToolOutput[] = []): void => {
+      early = undefined;
+      outputs.forEach(report);
+    };
+    subscriber.add(
+      runTool(watched, input, call)
+        .pipe(
+          tap({
+            next: value => {
+              if (single) return;
+              if (early === undefined) report(value);
+              else early.push(value);
+            },
+            error: () => {
+              flush(early);
+            },
+            complete: () => {
+              flush(early?.slice(0, -1));
+            },
+          }),
+          takeLast(1),
+        )
+        .subscribe(subscriber),
+    );
+    flush(early);
+  });
+
 const run = (
   core: TurnCore,
   bench: ToolBench,
@@ -210,9 +260,9 @@ const run = (
       if (core.stopped) return EMPTY;
       started();
       core.report({ type: 'start', call, input });
-      return runTool(tool, input, call).pipe(
-        tap(value => core.report({ type: 'progress', call, value })),
-        takeLast(1),
+      return outputOf(tool, input, call, value => {
+        core.report({ type: 'progress', call, value });
+      }).pipe(
         map(output => answer(call, output)),
         catchError((error: unknown) => {
           log(bench, call, input, error);

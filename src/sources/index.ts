@@ -28,3 +28,4 @@ export type { HeaderOptions } from './headers';
 export type { MessageSource } from './messageSource';
 export type { Fetch, FetchInit, FetchResponse } from './fetch';
 export { messagesApi, type MessagesApiOptions } from './messagesApi';
+export { scripted, type ScriptedReply, type ScriptedSource } from './scripted';

@@ -364,8 +364,7 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(bodies().map(body => body.container)).toEqual([undefined, 'container_1', 'container_1']);
     });
 
-    // Fault: an id that came with a reply counts as pinned by the caller from then on.
-    it.fails('L13 a later reply in another container is followed there', async () => {
+    it('L13 a later reply in another container is followed there', async () => {
       const { source, bodies } = await startApi([
         { ...calls(call('1', 'echo')), ...inside('container_1') },
         { ...calls(call('2', 'echo')), ...inside('container_2') },
