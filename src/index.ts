@@ -35,6 +35,7 @@ export {
   ToolDefinition,
   ToolResultBlockParam,
   ToolResultContent,
+  ToolResultContentBlockParam,
   ToolUseBlock,
   Usage,
 } from './messages';
