@@ -21,7 +21,7 @@ const parts: Readonly<Record<string, Part>> = {
   values: { paths: ['values.ts'], ours: [], packages: ['rxjs'] },
   logger: { paths: ['logger.ts'], ours: [], packages: [] },
   state: {
-    paths: ['state.ts', 'errors.ts', 'history.ts'],
+    paths: ['state.ts', 'errors.ts', 'history.ts', 'resumption.ts'],
     ours: ['messages'],
     packages: ['io-ts', 'fp-ts'],
   },
