@@ -1,5 +1,8 @@
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answer, messageEvents, type Block, type Message, type MessageRequest } from '../../examples/server';
+import { problemOf } from '../../examples/server/validate';
 import { ask, MODEL, textIn, wireTools } from './support';
 
 const tool = (name: string, description: string, properties: object, required = Object.keys(properties)) => ({
@@ -521,5 +524,84 @@ describe('usage', () => {
     expect(read['cache_creation_input_tokens']).toBeGreaterThan(0);
     const changed = send(text('other ', true));
     expect(changed['cache_read_input_tokens']).toBe(0);
+  });
+});
+
+describe('whatever the words', () => {
+  const fragments = [
+    'weather',
+    'in Paris',
+    'and',
+    ',',
+    'Tokyo',
+    '15 + 27',
+    'add',
+    '3',
+    'delete',
+    'report.txt',
+    "'a quoted thing'",
+    '?',
+    '.',
+    'Search the docs for',
+    'email',
+    'bob@example.com',
+    'book a flight',
+    'from Oslo',
+    'to Rome',
+    '2026-12-24',
+    'celsius',
+    'lamp',
+    'on',
+    'average of',
+    'please',
+    'one at a time',
+    '[bad input]',
+    'my_tool',
+    'Also',
+    '\n',
+    '🌍',
+    '"',
+    'the',
+  ];
+  const words = fc
+    .array(fc.constantFrom(...fragments), { minLength: 1, maxLength: 14 })
+    .map(parts => parts.join(' '));
+  const choice = fc.constantFrom(
+    undefined,
+    { type: 'auto', disable_parallel_tool_use: true },
+    { type: 'none' },
+  );
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  const validators = new Map(tools.map(({ name, input_schema }) => [name, ajv.compile(input_schema)]));
+  const context = { betas: [], sentTypes: new Set<string>(), isUnfinished: () => false, prefill: false };
+
+  it('calls fit their schemas, histories are valid, and the conversation ends', () => {
+    fc.assert(
+      fc.property(
+        words,
+        choice,
+        fc.boolean(),
+        fc.constantFrom(30, 1024),
+        (said, tool_choice, fails, max_tokens) => {
+          let next = request(said, { max_tokens, ...(tool_choice ? { tool_choice } : {}) });
+          for (let n = 0; n < 40; n += 1) {
+            expect(problemOf({ ...next }, context)).toBeUndefined();
+            const reply = answer(next, n);
+            if (reply.stop_reason !== 'tool_use') return;
+            for (const [name, input] of calls(reply)) {
+              const valid = validators.get(String(name))?.(input);
+              if (!said.includes('[bad input]')) expect([valid, name, input]).toEqual([true, name, input]);
+            }
+            next = answered(next, reply, () =>
+              fails && n < 5
+                ? { content: 'Error: query: expected string', is_error: true }
+                : { content: 'ok' },
+            );
+          }
+          expect.unreachable('the conversation does not end');
+        },
+      ),
+      { numRuns: 300 },
+    );
   });
 });

@@ -66,6 +66,26 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
     'compact-2026-09-04',
   ],
   'a stream that is no boolean': [base({ stream: 'yes' }), 'stream: Input should be a valid boolean'],
+  'an empty model': [base({ model: '' }), 'model: String should have at least 1 character'],
+  'metadata that is no object': [base({ metadata: 'x' }), 'metadata: Input should be a valid dictionary'],
+  'stop sequences that are no list': [
+    base({ stop_sequences: 'x' }),
+    'stop_sequences: Input should be a valid list',
+  ],
+  'a stop sequence that is no string': [
+    base({ stop_sequences: ['x', 5] }),
+    'stop_sequences.1: Input should be a valid string',
+  ],
+  'an edit nobody knows': [
+    base({ context_management: { edits: [{ type: 'novel' }] } }),
+    "context_management.edits.0: Input tag 'novel'",
+    'context-management-2025-06-27',
+  ],
+  'a compaction edit with the beta of another': [
+    base({ context_management: { edits: [{ type: 'compact_20260112' }] } }),
+    "context_management.edits.0: 'compact_20260112' needs the beta header",
+    'context-management-2025-06-27',
+  ],
   'a system that is no text': [
     base({ system: [{ type: 'image' }] }),
     "system.0.type: Input should be 'text'",
@@ -78,6 +98,11 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
     'messages.0.id: Extra inputs are not permitted',
   ],
   'a message without content': [history({ role: 'user' }), 'messages.0.content: Field required'],
+  'a message without role': [history({ content: 'x' }), 'messages.0.role: Field required'],
+  'content that is neither text nor blocks': [
+    history({ role: 'user', content: 5 }),
+    'messages.0.content: Input should be a valid list',
+  ],
   'an empty message': [history(user()), /^messages\.0: all messages must have non-empty content/],
   'an empty text': [history(user(text(''))), 'messages: text content blocks must be non-empty'],
   'an assistant first': [
@@ -106,6 +131,18 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
   'a call whose input is text': [
     history(user(text()), assistant(call('a', { input: '{}' })), user(result('a'))),
     'messages.1.content.0.tool_use.input: Input should be a valid dictionary',
+  ],
+  'a call with an id of spaces': [
+    history(user(text()), assistant(call('a b')), user(result('a b'))),
+    "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+  ],
+  'a call with a name of spaces': [
+    history(user(text()), assistant(call('a', { name: 'get weather' })), user(result('a'))),
+    /^messages\.1\.content\.0\.tool_use\.name: String should match pattern/,
+  ],
+  'an is_error that is no boolean': [
+    history(user(text()), assistant(call('a')), user(result('a', { is_error: 'yes' }))),
+    'messages.2.content.0.tool_result.is_error: Input should be a valid boolean',
   ],
   'a result that is an object': [
     history(user(text()), assistant(call('a')), user(result('a', { content: { temperature: 20 } }))),
@@ -159,6 +196,35 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
     openCall,
   ],
 
+  'tools that are no list': [base({ tools: {} }), 'tools: Input should be a valid list'],
+  'a tool without name': [
+    base({ tools: [{ ...tool, name: undefined }] }),
+    'tools.0.custom.name: Field required',
+  ],
+  'a description that is no text': [
+    base({ tools: [{ ...tool, description: 5 }] }),
+    'tools.0.custom.description: Input should be a valid string',
+  ],
+  'a strict that is no boolean': [
+    base({ tools: [{ ...tool, strict: 'yes' }] }),
+    'tools.0.custom.strict: Input should be a valid boolean',
+  ],
+  'an open object deep in a strict tool': [
+    base({
+      tools: [
+        {
+          ...tool,
+          strict: true,
+          input_schema: {
+            type: 'object',
+            additionalProperties: false,
+            properties: { a: { anyOf: [{ type: 'null' }, { type: 'object' }] } },
+          },
+        },
+      ],
+    }),
+    "tools.0.custom.input_schema.properties.a.anyOf.1: For 'object' type",
+  ],
   'two tools of a name': [base({ tools: [tool, tool] }), 'tools: Tool names must be unique.'],
   'a tool name with a space': [
     base({ tools: [{ ...tool, name: 'a tool' }] }),
@@ -198,6 +264,14 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
     base({ tool_choice: { type: 'any' } }),
     'may only be specified while providing tools',
   ],
+  'a choice that is no object': [
+    base({ tool_choice: 'auto' }),
+    'tool_choice: Input should be a valid dictionary',
+  ],
+  'a choice of a tool without its name': [
+    base({ tools: [tool], tool_choice: { type: 'tool' } }),
+    'tool_choice.tool.name: Field required',
+  ],
   'a choice nobody knows': [
     base({ tools: [tool], tool_choice: { type: 'some' } }),
     "tool_choice: Input tag 'some'",
@@ -214,6 +288,21 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
   'a cache mark of a kind nobody knows': [
     history(user({ ...text(), cache_control: { type: 'forever' } })),
     "cache_control.type: Input should be 'ephemeral'",
+  ],
+  'thinking that is no object': [base({ thinking: true }), 'thinking: Input should be a valid dictionary'],
+  'thinking nobody knows': [base({ thinking: { type: 'hard' } }), "thinking: Input tag 'hard'"],
+  'thinking without a budget': [
+    base({ thinking: { type: 'enabled' } }),
+    'thinking.enabled.budget_tokens: Field required',
+  ],
+  'thinking and a forced tool': [
+    base({
+      max_tokens: 2000,
+      tools: [tool],
+      tool_choice: { type: 'any' },
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+    }),
+    'Thinking may not be enabled when tool_choice forces tool use.',
   ],
   'little thinking': [
     base({ thinking: { type: 'enabled', budget_tokens: 10 } }),
@@ -241,6 +330,27 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
   'a compaction block in the middle': [
     history(user(text()), assistant({ type: 'compaction', content: 'so far' }), user(text())),
     'must be the first block of the conversation',
+    'compact-2026-09-04',
+  ],
+  'two compaction blocks': [
+    history(
+      assistant({ type: 'compaction', content: 'a' }, { type: 'compaction', content: 'b' }),
+      user(text()),
+    ),
+    'there is more than one compaction block with content',
+    'compact-2026-09-04',
+  ],
+  'a compaction of a kind nobody knows': [
+    base({ compaction: { type: 'forget' } }),
+    "compaction.type: Input should be 'summarize'",
+    'compact-2026-09-04',
+  ],
+  'a compaction in a format': [
+    base({
+      compaction: { type: 'summarize' },
+      output_config: { format: { type: 'json_schema', schema: {} } },
+    }),
+    'compaction: cannot be combined with `output_config.format`',
     'compact-2026-09-04',
   ],
   'a broken JSON': ['{"model": ', /^The request body is not valid JSON/],
@@ -362,6 +472,35 @@ describe('what the server has sent, it takes back', () => {
     const paused = await client.beta.messages.create(ask('Go'));
     expect((await post(server, history(user(text('Go')), assistant(text('Ha'))))).status).toBe(400);
     expect((await post(server, history(user(text('Go')), assistant(...paused.content)))).status).toBe(200);
+  });
+
+  it('but does not compact a paused reply', async () => {
+    const server = await serve({ script: [{ content: [text('Hm')], stop_reason: 'pause_turn' }] });
+    await post(server, ask('Go'));
+    const paused = history(user(text('Go')), assistant(text('Hm')));
+    const betas = { 'anthropic-beta': 'compact-2026-09-04' };
+    const refused = await post(server, { ...paused, compaction: { type: 'summarize' } }, betas);
+    expect([refused.status, ((await refused.json()) as ErrorBody).error.details]).toEqual([
+      400,
+      { error_code: 'compaction_incomplete_turn' },
+    ]);
+  });
+
+  it('a summary it signed, but not when it was changed', async () => {
+    const server = await serve();
+    const betas = { 'anthropic-beta': 'compact-2026-09-04' };
+    const compacted = await post(server, { ...ask('A story'), compaction: { type: 'summarize' } }, betas);
+    const { content } = (await compacted.json()) as { content: object[] };
+    expect((await post(server, history(assistant(...content)), betas)).status).toBe(200);
+    const altered = await post(
+      server,
+      history(assistant({ ...content[0], content: 'Another story' })),
+      betas,
+    );
+    expect([altered.status, ((await altered.json()) as ErrorBody).error.details]).toEqual([
+      400,
+      { error_code: 'compaction_content_mismatch' },
+    ]);
   });
 
   it('thinking it signed, but not when it was changed', async () => {
