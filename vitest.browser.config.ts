@@ -1,0 +1,29 @@
+import { playwright } from '@vitest/browser-playwright';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+import { chromiumArgs, chromiumPath } from './scripts/chromium';
+import { messagesServer } from './test/browser/server';
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  plugins: [messagesServer()],
+  resolve: {
+    alias: [
+      { find: /^rx-tool-runner$/, replacement: source('./src/index.ts') },
+      { find: /^rx-tool-runner\/testing$/, replacement: source('./src/testing/index.ts') },
+    ],
+  },
+  // Found at the first import, these would make vite bundle anew and reload the page in mid-test.
+  optimizeDeps: { include: ['rxjs', 'cross-fetch', 'eventsource-parser', 'io-ts', 'fp-ts'] },
+  test: {
+    include: ['test/browser/**/*.spec.ts'],
+    browser: {
+      enabled: true,
+      headless: true,
+      screenshotFailures: false,
+      instances: [{ browser: 'chromium' }],
+      provider: playwright({ launchOptions: { executablePath: chromiumPath, args: [...chromiumArgs] } }),
+    },
+  },
+});
