@@ -1,8 +1,9 @@
-import { ignoreElements, map, mergeMap, type Observable, type Subscription } from 'rxjs';
+import { EMPTY, ignoreElements, isObservable, map, mergeMap, type Observable, type Subscription } from 'rxjs';
 import {
   streamingToolRunner,
   toolRunner,
   type MessageSource,
+  type MessageStreamEvent,
   type RunnerError,
   type Settled,
   type ToolRunnerParams,
@@ -70,6 +71,10 @@ export const watch = (
     },
   };
 };
+
+/** The events of a turn of the streaming runner; nothing for one of the plain runner. */
+export const eventsOf = (turn: TurnHandle): Observable<MessageStreamEvent> =>
+  isObservable(turn) ? (turn as Observable<MessageStreamEvent>) : EMPTY;
 
 /** What the last turn of a run has settled to. */
 export const lastSettled = ({ settled }: Watched): Settled => {
