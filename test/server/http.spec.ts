@@ -75,7 +75,7 @@ describe('paths and bodies', () => {
     expect((await refusal(get)).slice(0, 2)).toEqual([405, 'invalid_request_error']);
   });
 
-  it('a body of more than 32 MB is too large, and says so', async () => {
+  it('a body of more than 32 MB is too large, and says so', { timeout: 60_000 }, async () => {
     const server = await serve();
     const body = JSON.stringify(ask('x'.repeat(32 * 1024 * 1024)));
     expect((await refusal(await post(server, body))).slice(0, 2)).toEqual([413, 'request_too_large']);
@@ -190,7 +190,8 @@ describe('starting and stopping', () => {
     expect(await reply).toBeInstanceOf(TypeError);
   });
 
-  it('runs by itself', async () => {
+  // Starting TypeScript takes seconds where many tests run at once.
+  it('runs by itself', { timeout: 60_000 }, async () => {
     const main = fileURLToPath(new URL('../../examples/server/main.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', main, '--port', '0', '--api-key', 'k'], {
       stdio: ['ignore', 'pipe', 'inherit'],
