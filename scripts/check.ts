@@ -38,7 +38,7 @@ for (const [step, script] of Object.entries(steps)) {
   console.log(`\n=== ${step}: npm run ${script}`);
   const start = performance.now();
   // One string, since npm is a batch file on Windows, which only a shell starts.
-  const { status } = spawnSync(`npm run --silent ${script}`, { stdio: 'inherit', shell: true });
+  const { status, signal } = spawnSync(`npm run --silent ${script}`, { stdio: 'inherit', shell: true });
   const ok = status === 0;
   (ok ? passed : failed).push(step);
   console.log(
