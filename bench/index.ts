@@ -1,0 +1,158 @@
+/**
+ * `npm run bench`: what a conversation of many turns costs the client, with this package as it is built in `dist`, with
+ * the official SDK, and with a loop written by hand. See docs/performance.md.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { firstValueFrom, fromEvent, map, race } from 'rxjs';
+import type { hold } from './contestants.js';
+
+const { values: options } = parseArgs({
+  options: {
+    turns: { type: 'string', default: '200' },
+    /** Conversations that count, and before them those until the code is compiled for good. */
+    rounds: { type: 'string', default: '15' },
+    'warm-up': { type: 'string', default: '20' },
+    /** Processes for the conversation that is the first of its process. */
+    starts: { type: 'string', default: '5' },
+    /** The server writes event by event, as a model does, and not whole replies. */
+    'each-event': { type: 'boolean', default: false },
+  },
+});
+const [turns, rounds, warmUp, starts] = [
+  options.turns,
+  options.rounds,
+  options['warm-up'],
+  options.starts,
+].map(Number) as [number, number, number, number];
+
+const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+if (!existsSync(file('../dist/index.mjs'))) {
+  console.error('There is no dist: npm run build');
+  process.exit(1);
+}
+
+/** What a child says next; it says nothing more once it has ended. */
+const answer = (child: ChildProcess): Promise<unknown> =>
+  firstValueFrom(
+    race(
+      fromEvent(child, 'message', message => message as unknown),
+      fromEvent(child, 'exit').pipe(
+        map(() => {
+          throw new Error('a process of the benchmark has failed');
+        }),
+      ),
+    ),
+  );
+
+/** A child process, and what it says first. */
+const started = async (
+  path: string,
+  args: readonly string[],
+  execArgv?: string[],
+): Promise<[ChildProcess, unknown]> => {
+  const child = fork(file(path), args, execArgv && { execArgv });
+  return [child, await answer(child)];
+};
+
+interface Round {
+  readonly seen: Awaited<ReturnType<typeof hold>>;
+  /** Milliseconds of the client's CPU, user and system. */
+  readonly cpu: number;
+  /** Milliseconds that passed. */
+  readonly wall: number;
+}
+
+const kinds = ['plain', 'streaming'] as const;
+type Kind = (typeof kinds)[number];
+const names = ['ours', 'sdk', 'hand'] as const;
+type Name = (typeof names)[number];
+type Rounds = Record<Name, Round[]>;
+
+const titles: Readonly<Record<Name, string>> = {
+  ours: 'rx-tool-runner',
+  sdk: 'official SDK',
+  hand: 'by hand',
+};
+
+// Plain Node, without the loader of this process: what is measured is the package as users load it.
+const client = async (kind: Kind, name: Name, url: string): Promise<ChildProcess> =>
+  (await started('./client.js', [kind, name, url], []))[0];
+
+const round = async (child: ChildProcess): Promise<Round> => {
+  child.send('go');
+  const taken = (await answer(child)) as Round;
+  const { replies, toolRuns } = taken.seen;
+  if (replies === turns && toolRuns === turns - 1) return taken;
+  throw new Error(`${child.spawnargs.join(' ')} saw ${replies} replies and ran ${toolRuns} tools`);
+};
+
+const none = (): Rounds => ({ ours: [], sdk: [], hand: [] });
+
+/** Conversations of processes that have just started. */
+const cold = async (kind: Kind, url: string): Promise<Rounds> => {
+  const taken = none();
+  for (let start = 0; start < starts; start++) {
+    for (const name of names) {
+      const child = await client(kind, name, url);
+      taken[name].push(await round(child));
+      child.disconnect();
+    }
+  }
+  return taken;
+};
+
+/** Conversations of processes that have held many. In turn, so that whatever else the machine does slows all alike. */
+const warm = async (kind: Kind, url: string): Promise<Rounds> => {
+  const taken = none();
+  const children = await Promise.all(names.map(async name => [name, await client(kind, name, url)] as const));
+  for (let at = -warmUp; at < rounds; at++) {
+    for (const [name, child] of children) {
+      const one = await round(child);
+      if (at >= 0) taken[name].push(one);
+    }
+  }
+  for (const [, child] of children) child.disconnect();
+  return taken;
+};
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2;
+};
+
+const row = (...cells: readonly string[]): void => console.log(`| ${cells.join(' | ')} |`);
+
+const [server, url] = await started('./server.ts', [
+  String(turns),
+  options['each-event'] ? 'each-event' : 'burst',
+]);
+console.log(`${turns} turns; Node ${process.version}, ${cpus().length} CPUs`);
+console.log(
+  `cold: medians of ${starts} processes; warm: of ${rounds} conversations, after ${warmUp} others\n`,
+);
+row('', 'CPU ms', 'wall ms', 'ours / this, CPU', 'ours / this, wall');
+row('---', '---:', '---:', '---:', '---:');
+for (const kind of kinds) {
+  for (const [state, measure] of Object.entries({ cold, warm })) {
+    const taken = await measure(kind, String(url));
+    const of = (name: Name, what: 'cpu' | 'wall'): number => median(taken[name].map(one => one[what]));
+    const ratio = (name: Name, what: 'cpu' | 'wall'): string =>
+      name === 'ours' ? '' : (of('ours', what) / of(name, what)).toFixed(2);
+    for (const name of names) {
+      row(
+        `${kind}, ${state}: ${titles[name]}`,
+        of(name, 'cpu').toFixed(0),
+        of(name, 'wall').toFixed(0),
+        ratio(name, 'cpu'),
+        ratio(name, 'wall'),
+      );
+    }
+  }
+}
+server.kill();
