@@ -76,7 +76,7 @@ export const decodeEvents =
         // The parser waits with a CR that ends a chunk: whether it is half a CRLF shows in the next chunk, if there is
         // one. A CR ends a line in either case, so it is made an LF here, and an LF behind it is dropped.
         if (afterCR && text.startsWith('\n')) text = text.slice(1);
-        afterCR = text === '' ? false : text.endsWith('\r');
+        afterCR = text.endsWith('\r');
         parser.feed(text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
       };
 

@@ -191,6 +191,13 @@ describe('H1 credentials', () => {
     ['none: the header is taken away', { apiKey: 'k', headers: { Authorization: null } }, {}, {}],
     ['null for a key, but a token', { apiKey: null, authToken: 't' }, {}, { authorization: 'Bearer t' }],
     [
+      'the key of the environment rather than its token',
+      {},
+      { API_KEY: 'ek', AUTH_TOKEN: 'et' },
+      { authorization: 'Bearer ek' },
+    ],
+    ['null for a token: that of the environment is not read', { authToken: null }, { AUTH_TOKEN: 'et' }, {}],
+    [
       'null for a token, the key of the environment',
       { authToken: null },
       { API_KEY: 'ek', AUTH_TOKEN: 'et' },
