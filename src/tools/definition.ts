@@ -60,7 +60,7 @@ export const definitionOf = (
   const fields = tool as unknown as Record<string, unknown>;
   const extra = sent.flatMap(field => {
     const value = fields[field];
-    return value === undefined || typeof value === 'function' ? [] : [[field, value] as const];
+    return value === undefined ? [] : [[field, value] as const];
   });
   const own =
     fields.type === undefined || fields.type === null || fields.type === 'custom'
@@ -69,6 +69,6 @@ export const definitionOf = (
           input_schema: fields.strict === true ? strictSchema(path, schema(path)) : schema(path),
         }
       : {};
-  // A copy as the wire has it, so that later changes of the caller's objects have no effect.
+  // A copy as the wire has it, without functions; later changes of the caller's objects have no effect on it.
   return JSON.parse(JSON.stringify({ name, ...own, ...Object.fromEntries(extra) })) as ToolDefinition;
 };

@@ -118,7 +118,7 @@ describe('runTool: outputs', () => {
     ['an array of strings', ['a', 'b'], 'an array with "a" in it'],
     [
       'an array with nothing in one place',
-      Array.from({ length: 2 }).fill({ type: 'text', text: 'a' }, 0, 1),
+      Object.assign([{ type: 'text', text: 'a' }], { length: 2 }),
       'an array with undefined in it',
     ],
     ['an array of untyped objects', [{ text: 'a' }], 'an array with {"text":"a"} in it'],
@@ -207,7 +207,7 @@ describe('runTool: failures', () => {
       () => {
         throw error;
       },
-      () => Promise.reject(error),
+      () => lastValueFrom(throwError(() => error)),
       () => throwError(() => error),
       async function* () {
         yield 'a';

@@ -18,6 +18,7 @@ const inputSchema = (input: t.Mixed, strict?: boolean): unknown => definitionOf(
 
 type EvenBrand = { readonly Even: unique symbol };
 const Even = t.brand(t.number, (n): n is t.Branded<number, EvenBrand> => n % 2 === 0, 'Even');
+const isWhole = Number.isInteger as (n: number) => n is t.Branded<number, { readonly Whole: symbol }>;
 const a = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
 
 interface Tree {
@@ -82,6 +83,39 @@ describe('toJsonSchema', () => {
     ],
     ['readonly', t.readonly(t.type({ a: t.string })), a],
     ['brand', Even, { type: 'number' }],
+    ['brand of integers', t.brand(t.number, isWhole, 'Whole'), { type: 'integer' }],
+    [
+      'described union in a union',
+      t.union([describeCodec(t.union([t.string, t.number]), 'd'), t.null]),
+      {
+        anyOf: [{ anyOf: [{ type: 'string' }, { type: 'number' }], description: 'd' }, { type: 'null' }],
+      },
+    ],
+    [
+      'intersection with a union, one member of which does not merge',
+      t.intersection([
+        t.type({ a: t.string }),
+        t.union([t.type({ b: t.null }), t.record(t.string, t.string)]),
+      ]),
+      {
+        allOf: [
+          a,
+          {
+            anyOf: [
+              { type: 'object', properties: { b: { type: 'null' } }, required: ['b'] },
+              { type: 'object', additionalProperties: { type: 'string' } },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'exact of what does not merge',
+      t.exact(t.intersection([t.type({ a: t.string }), describeCodec(t.type({}), { minProperties: 1 })])),
+      {
+        allOf: [a, { type: 'object', properties: {}, minProperties: 1 }],
+      },
+    ],
     ['record', t.record(t.string, t.number), { type: 'object', additionalProperties: { type: 'number' } }],
     ['record of unknown', t.record(t.string, t.unknown), { type: 'object', additionalProperties: true }],
     ['record of known keys', t.record(t.keyof({ a: null }), t.string), { ...a, additionalProperties: false }],
@@ -334,6 +368,11 @@ describe("the schema of a tool's input", () => {
     expect(decoded(made, { command: 'view', path: 'a' })).toEqual({ command: 'view', path: 'a' });
   });
 
+  it('of a root union, does not say of all what was said of one', () => {
+    const codec = t.union([t.type({ a: t.string }), describeCodec(t.type({ b: t.string }), 'only b')]);
+    expect(inputSchema(codec)).not.toHaveProperty('description');
+  });
+
   it.each<readonly [string, t.Mixed]>([
     ['a string', t.string],
     ['an array', t.array(t.string)],
@@ -471,6 +510,15 @@ describe('withDefault', () => {
     const schema = inputSchema(codec) as { required?: unknown; properties: { n: unknown } };
     expect(schema.properties.n).toMatchObject({ type: 'integer', default: 3 });
     expect(schema.required).toBeUndefined();
+  });
+
+  it('T15 later changes of a default have no effect', () => {
+    const tags = ['a'];
+    const codec = t.type({ tags: withDefault(t.array(t.string), tags) });
+    const schema = toJsonSchema(codec);
+    tags.push('b');
+    expect(codec.decode({})).toEqual(t.success({ tags: ['a'] }));
+    expect(schema).toHaveProperty('properties.tags.default', ['a']);
   });
 
   it('T15 gives the default as the model would send it', () => {

@@ -55,6 +55,10 @@ describe.each(makers)('%s', (_, make) => {
     });
   });
 
+  it('T14 takes the type null for custom, as the API does', () => {
+    expect(make({ type: null }).definition).toStrictEqual({ ...make({}).definition, type: null });
+  });
+
   it('T14 never sends a function, wherever it is', () => {
     const made = make({ defer_loading: () => true, cache_control: { type: 'ephemeral', f: () => 1 } });
     expect(made.definition).toStrictEqual({ ...make({}).definition, cache_control: { type: 'ephemeral' } });
@@ -123,6 +127,14 @@ describe.each(makers)('%s', (_, make) => {
   it('T7 refuses an input that is no object, and survives any', () => {
     for (const input of ['text', null, undefined, 1, true, [], [{}]])
       expect(complaint(make({}), input)).toMatch(/^Invalid input for tool 'x':\n- input: expected object, /);
+  });
+
+  it('leaves alone what is no JSON, of an input that was edited', () => {
+    const when = new Date(0);
+    expect(decoded(make({}), { when, nothing: Object.create(null) as object })).toEqual({
+      when,
+      nothing: {},
+    });
   });
 
   it('T6 leaves out a __proto__ key, which would become the prototype', () => {

@@ -230,6 +230,11 @@ describe('input errors', () => {
     expect(of(codec, value)).toBe(`- v: expected ${expected}, got ${JSON.stringify(value)}`);
   });
 
+  it('T6 know an integer, whatever it is called', () => {
+    const isWhole = Number.isInteger as (n: number) => n is t.Branded<number, { readonly Whole: symbol }>;
+    expect(of(t.brand(t.number, isWhole, 'Whole'), 1.5)).toBe('- v: expected integer, got 1.5');
+  });
+
   it('T6 give a refinement its predicate as name, if it has one', () => {
     const even = (n: number): n is t.Branded<number, { readonly Even: symbol }> => n % 2 === 0;
     expect(of(t.brand(t.number, even, undefined as never), 1)).toBe('- v: expected number (even), got 1');
@@ -281,6 +286,25 @@ describe('input errors', () => {
   it('T6 report the variant that is closest where nothing tells them apart', () => {
     const codec = t.union([t.type({ url: t.string }), t.type({ path: t.string, mode: t.number })]);
     expect(of(codec, { url: 5 })).toBe('- v.url: expected string, got 5');
+  });
+
+  it('T6 of different tags, show all variants', () => {
+    const codec = t.union([t.type({ k: t.literal('a') }), t.type({ j: t.literal('b') }), t.null]);
+    expect(of(codec, { k: 'x', j: 'y' })).toBe(
+      '- v: expected { k: "a" } | { j: "b" } | null, got {"k":"x","j":"y"}',
+    );
+  });
+
+  it('T6 a constant further down is no tag', () => {
+    const codec = t.union([
+      t.type({ meta: t.type({ version: t.literal(1) }), a: t.string }),
+      t.type({ b: t.string, c: t.string }),
+    ]);
+    expect(of(codec, { meta: { version: 2 }, a: 'x' })).toBe('- v.meta.version: expected 1, got 2');
+  });
+
+  it('T6 of a discriminated union that is given no object, say that', () => {
+    expect(of(t.union([Circle, Square]), 'x')).toBe(`- v: expected ${Circle.name} | ${Square.name}, got "x"`);
   });
 
   it('T6 show all variants where none is closer', () => {

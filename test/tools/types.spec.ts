@@ -324,8 +324,8 @@ describe('FromSchema', () => {
     jsonSchemaTool({
       ...base,
       input_schema: { type: 'object', properties: {} },
-      run: input => {
-        expectTypeOf<keyof typeof input>().toBeNever();
+      run: _input => {
+        expectTypeOf<keyof typeof _input>().toBeNever();
         return 'ok';
       },
     });
