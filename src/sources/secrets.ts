@@ -26,13 +26,22 @@ export const scrubber = (secrets: readonly (string | undefined)[]): Scrub => {
   return text => known.reduce((rest, secret) => rest.split(secret).join(mask), text);
 };
 
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A lone % is no escape sequence, and may stand in a password all the same.
+    return text;
+  }
+};
+
 /** The secrets among these: values of headers that are masked, their parts, and the password of a URL. */
 export const secretsOf = (fields: Readonly<Record<string, string>>, url: URL): readonly string[] => [
   ...Object.entries(fields)
     .filter(([name]) => !harmless.test(name))
     .flatMap(([, value]) => [value, ...value.split(' ')]),
   url.password,
-  decodeURIComponent(url.password),
+  decoded(url.password),
 ];
 
 const textOf = (value: unknown, key: string): string | undefined => {

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../../src/messages';
 import {
   APIConnectionTimeoutError,
+  BadRequestError,
   messagesApi,
   OverloadedError,
   type Fetch,
@@ -257,6 +258,14 @@ describe('H3 a fetch that is passed in', () => {
     const overloaded = new OverloadedError('529 no body', { status: 529, retryable: true });
     m.expect(source.create(params)).toBeObservable('1503ms #', undefined, overloaded);
     m.expect(fetch$).toHaveSubscriptions(['^!', '501ms ^!', '1502ms ^!']);
+  }));
+
+  // prettier-ignore
+  it('H1 a refusal whose body does not come is one after five seconds', marbles(m => {
+    const hanging = { ...response(undefined), status: 400, text: () => m.cold('-') };
+    const fetch$ = m.cold('-(r|)', { r: hanging });
+    const source = messagesApi({ apiKey: 'k', fetch: () => fetch$ });
+    m.expect(source.create(params)).toBeObservable('- 5s #', undefined, new BadRequestError('400 no body'));
   }));
 
   // prettier-ignore

@@ -1,4 +1,4 @@
-import { EMPTY, firstValueFrom, lastValueFrom, of, throwError, timer, toArray } from 'rxjs';
+import { EMPTY, firstValueFrom, lastValueFrom, NEVER, of, throwError, timer, toArray } from 'rxjs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MessageCreateParams } from '../../src/messages';
 import { messagesApi, type MessagesApiOptions } from '../../src/sources';
@@ -227,6 +227,15 @@ describe('H1 credentials', () => {
     ['an Observable', timer(0).pipe(() => of('fresh', 'unused'))],
   ])('H1 a function for a key gives %s', async (_, given) => {
     expect((await headersOf({ apiKey: () => given })).authorization).toBe('Bearer fresh');
+  });
+
+  it('H1 the first key that a function gives is the only one', () => {
+    const fetch = vi.fn(() => NEVER);
+    messagesApi({ apiKey: () => of('first', 'second'), fetch })
+      .create(params)
+      .subscribe()
+      .unsubscribe();
+    expect(fetch).toHaveBeenCalledTimes(1);
   });
 
   it('H1 a function for a key is asked for each HTTP request, retries included', async () => {

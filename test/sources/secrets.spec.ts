@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { firstValueFrom, lastValueFrom, NEVER } from 'rxjs';
+import { firstValueFrom, lastValueFrom, NEVER, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MessageCreateParams } from '../../src/messages';
 import { messagesApi, type MessagesApiOptions } from '../../src/sources';
@@ -50,6 +50,10 @@ const echo: Answer = (response, { headers }) => {
   const message = `bad credentials: ${JSON.stringify(headers)}`;
   response.end(JSON.stringify(refusal('authentication_error', message, { headers })));
 };
+const echoTheKey: Answer = (response, { headers }) => {
+  const sent = headers.authorization ?? headers['x-api-key'] ?? headers['x-proxy-pass'];
+  response.writeHead(401).end(`not known here: ${String(sent).split(' ').at(-1)!}`);
+};
 const echoAsText: Answer = (response, { headers }) => {
   response.writeHead(403).end(`<html>${JSON.stringify(headers)}</html>`);
 };
@@ -76,6 +80,7 @@ const echoInError: Answer = (response, { headers }) => {
 describe('H5 secrets', () => {
   it.each<[string, Answer]>([
     ['a refusal that echoes the request', echo],
+    ['a refusal that echoes the key alone', echoTheKey],
     ['a page that echoes the request', echoAsText],
     ['a reply that is none and echoes the request', echoInReply],
     ['an error in a 200 that echoes the request', echoInErrorOf200],
@@ -170,6 +175,25 @@ describe('H5 secrets', () => {
       expect(error).toMatchObject({ name: 'APIConnectionError' });
       expect(allOf([error, lines])).not.toContain(password);
       expect(allOf(error)).not.toContain(password);
+    }
+  });
+
+  it('H5 the password of a base URL, decoded', async () => {
+    for (const [written, password] of [
+      ['p%40ss-word-0123', 'p@ss-word-0123'],
+      ['100%-secret', '100%-secret'],
+    ] as const) {
+      const fetch = () =>
+        throwError(() => new Error(`no route to user:${password}@proxy or user:${written}@proxy`));
+      const source = messagesApi({
+        apiKey: key,
+        baseURL: `http://user:${written}@proxy`,
+        maxRetries: 0,
+        fetch,
+      });
+      await expect(firstValueFrom(source.create(params))).rejects.toMatchObject({
+        message: 'Connection error: no route to user:***@proxy or user:***@proxy',
+      });
     }
   });
 
