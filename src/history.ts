@@ -12,6 +12,15 @@ export type MessageInput = MessageParam | Message;
 
 const isReply = (message: MessageInput): message is Message => 'stop_reason' in message;
 
+/** Freezes plain JSON all the way down; what is frozen already is taken to be so all the way down. */
+export const freeze = <T>(value: T): T => {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) freeze(item);
+  }
+  return value;
+};
+
 /**
  * Messages of ours: frozen, and private to the run, so that a source may remember how one is written.
  * Those that are already ours keep their identity.
@@ -19,38 +28,41 @@ const isReply = (message: MessageInput): message is Message => 'stop_reason' in 
 export class MessagePool {
   readonly #owned = new WeakSet<MessageParam>();
 
-  /** A copy that nobody else can change. */
+  /** A copy that nobody else can change, with inputs as the API takes them back. */
   adopt(message: MessageInput): MessageParam {
     if (this.#owned.has(message)) return message;
     const { role, content } = message;
-    return this.own(structuredClone(isReply(message) ? { role, content } : message) as MessageParam);
+    const copy = structuredClone(isReply(message) ? { role, content } : message) as MessageParam;
+    return this.own(
+      copy.role === 'assistant' && typeof copy.content !== 'string'
+        ? { ...copy, content: withObjectInputs(copy.content) }
+        : copy,
+    );
   }
 
   /** Takes a message made by ourselves. */
   own(message: MessageParam): MessageParam {
-    this.#owned.add(Object.freeze(message));
+    this.#owned.add(freeze(message));
     return message;
   }
 }
 
-const isObject = (value: unknown): boolean =>
+export const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * A reply as it goes back to the API: verbatim, but that a call whose input is no object carries `{}`, since the API
- * takes nothing else there. Undefined for a reply without content, which the API does not take back.
- */
-export const replayed = ({ content }: Message): MessageParam | undefined =>
-  content.length === 0
-    ? undefined
-    : {
-        role: 'assistant',
-        content: content.every(block => block.type !== 'tool_use' || isObject(block.input))
-          ? content
-          : content.map(block =>
-              block.type === 'tool_use' && !isObject(block.input) ? { ...block, input: {} } : block,
-            ),
-      };
+/** Calls whose input is no object carry `{}`: the API takes nothing else back. */
+const withObjectInputs = (content: readonly ContentBlockParam[]): ContentBlockParam[] =>
+  content.map(block =>
+    block.type === 'tool_use' && !isObject(block.input) ? { ...block, input: {} } : block,
+  );
+
+/** A reply as it goes back to the API: verbatim, but for inputs that it would not take back. */
+export const replayed = ({ content }: Message): MessageParam | undefined => {
+  // The API takes no message back that says nothing.
+  if (content.length === 0) return undefined;
+  const asItIs = content.every(block => block.type !== 'tool_use' || isObject(block.input));
+  return { role: 'assistant', content: asItIs ? content : withObjectInputs(content) };
+};
 
 const blocks = ({ content }: MessageInput): readonly ContentBlockParam[] =>
   typeof content === 'string' ? [] : (content as readonly ContentBlockParam[]);

@@ -2,6 +2,7 @@ import {
   AsyncSubject,
   defer,
   EMPTY,
+  NEVER,
   noop,
   Observable,
   of,
@@ -14,17 +15,17 @@ import {
   type Subscriber,
 } from 'rxjs';
 import { RunnerError, TurnSettledError } from './errors';
-import { MessagePool, unansweredCalls, validateHistory } from './history';
+import { freeze, MessagePool, replayed, unansweredCalls, validateHistory } from './history';
 import { levelled, logLevel, type Logger } from './logger';
-import { accumulator, type MessageAccumulator } from './messages/accumulator';
+import { accumulator, completed, type MessageAccumulator } from './messages/accumulator';
 import type {
   CompactionConfig,
   Message,
   MessageCreateParams,
   MessageParam,
+  MessageStreamEvent,
   ToolDefinition,
   ToolResultBlockParam,
-  ToolUseBlock,
 } from './messages';
 import { failedWith, takeState } from './resumption';
 import type { MessageSource } from './sources/messageSource';
@@ -35,6 +36,7 @@ import {
   initialState,
   interrupted,
   isPaused,
+  notRun,
   reduce,
   restored,
   settle,
@@ -43,6 +45,7 @@ import {
   type Decision,
   type RunnerParams,
   type RunnerState,
+  type Settled,
   type TurnFacts,
 } from './state';
 import { definitionOf, ToolRegistry } from './toolRegistry';
@@ -52,6 +55,7 @@ import {
   streamingTurnOf,
   turnOf,
   type HookResult,
+  type HookValue,
   type Replied,
   type StreamingTurn,
   type ToolResult,
@@ -59,7 +63,7 @@ import {
   type TurnKind,
 } from './turn';
 import { TurnCore, type TurnLoop } from './turnCore';
-import { valuesOf } from './values';
+import { ignore, valuesOf } from './values';
 
 /** What a runner takes: the request parameters of the Messages API, and how to run the loop. */
 export interface ToolRunnerParams extends Omit<MessageCreateParams, 'tools' | 'stream'> {
@@ -168,12 +172,8 @@ class Run implements TurnLoop {
   #accumulator: MessageAccumulator | undefined;
   #requests = 0;
   #index = 0;
-  /** How many messages at the start of the history are known to be valid. */
-  #valid = 0;
   /** The container that the latest reply ran in. */
   #container: string | undefined;
-  /** The history ends in a reply that the server is to go on with. */
-  #paused = false;
   /** A compaction that was asked for. */
   #compaction: CompactionConfig | undefined;
   /** While a compaction runs: what comes after it. */
@@ -194,7 +194,10 @@ class Run implements TurnLoop {
       tool: name => this.tools.find(name),
       slots: Number.isFinite(plan.concurrency) ? limiter(plan.concurrency) : work$ => work$,
       logger: plan.logger,
+      ask: callback => this.#ask(callback),
+      closed: () => subscriber.closed,
       gone$: this.#gone$,
+      ran: new WeakMap(),
     };
   }
 
@@ -246,13 +249,21 @@ class Run implements TurnLoop {
     this.#work.add(
       values$.pipe(tap(next), takeUntil(this.#gone$)).subscribe({
         error: (error: unknown) => {
-          this.#fail(error);
+          this.#failSoon(error);
         },
         complete: () => {
           if (!this.subscriber.closed) complete();
         },
       }),
     );
+  }
+
+  /** Before anything else, but not while a consumer's `next` is on the stack. */
+  #failSoon(cause: unknown): void {
+    this.#steps.unshift(() => {
+      this.#fail(cause);
+    });
+    this.#step(noop);
   }
 
   #fail(cause: unknown): void {
@@ -292,15 +303,13 @@ class Run implements TurnLoop {
     const { definitions } = this.plan;
     return Object.freeze({
       ...params,
-      messages: messages as MessageParam[],
+      messages: Object.freeze(messages) as MessageParam[],
       ...(definitions && { tools: definitions as ToolDefinition[] }),
     } as MessageCreateParams);
   }
 
   #request(): void {
-    const { messages } = this.state;
-    validateHistory(messages, { valid: this.#valid, open: this.#paused });
-    const request = this.#params(messages);
+    const request = this.#params(this.state.messages);
     this.#requests++;
     this.state = reduce(this.state, { _tag: 'Requested' });
     this.#send('reply', request);
@@ -315,7 +324,7 @@ class Run implements TurnLoop {
   #create(core: TurnCore): void {
     let reply: Message | undefined;
     this.#follow(
-      defer(() => this.source.create(core.request)).pipe(take(1)),
+      this.#ask<Message>(() => this.source.create(core.request)).pipe(take(1)),
       message => {
         reply = message;
       },
@@ -333,23 +342,15 @@ class Run implements TurnLoop {
     if (this.subscriber.closed) return;
     const received = (this.#accumulator = accumulator());
     this.#follow(
-      defer(() => this.source.stream(core.request)),
+      this.#ask<MessageStreamEvent>(() => this.source.stream(core.request)),
       event => {
         received.next(event);
         core.receive(event);
       },
       () => {
         this.#step(() => {
-          const message = received.message();
+          const message = completed(received);
           this.#accumulator = undefined;
-          if (received.invalidInputs.size > 0) {
-            core.invalidInputs = new Map(
-              [...received.invalidInputs].map(([index, raw]) => [
-                message.content[index] as ToolUseBlock,
-                raw,
-              ]),
-            );
-          }
           this.#replied(core, message);
         });
       },
@@ -360,6 +361,7 @@ class Run implements TurnLoop {
     if (!Array.isArray((message as Partial<Message> | null | undefined)?.content)) {
       throw new TypeError('the source gave something that is no message');
     }
+    freeze(message);
     this.state = reduce(this.state, { _tag: 'Replied', message, learned: this.#container });
     this.#container = message.container?.id ?? this.#container;
     core.replied(message);
@@ -389,65 +391,78 @@ class Run implements TurnLoop {
     const hook = core.replyHooks.shift();
     if (hook !== undefined) {
       core.hooking = true;
-      this.#hook(core, hook, () => {
-        core.hooking = false;
-        this.#advance(core);
-      });
+      this.#follow(
+        this.#ask<unknown>(() => hook(core.turn)),
+        noop,
+        () => {
+          this.#step(() => {
+            core.hooking = false;
+            this.#advance(core);
+          });
+        },
+      );
     } else if (core.holds === 0) {
       core.sealed = true;
-      this.#tools(core);
+      this.#proceed(core);
     }
   }
 
-  #hook(core: TurnCore, hook: (turn: TurnCore['turn']) => HookResult, then: () => void): void {
-    this.#follow(
-      defer(() => valuesOf<unknown>(hook(core.turn))),
-      noop,
-      () => {
-        this.#step(then);
-      },
-    );
+  /** Calls back as part of the run: what comes of it counts unless the callback has ended the run. */
+  #ask<T>(callback: () => HookValue<T>): Observable<T> {
+    return defer(() => {
+      const given = callback();
+      if (!this.subscriber.closed) return valuesOf<T>(given);
+      ignore(given);
+      return EMPTY;
+    });
+  }
+
+  /** The stages behind the reply. A takeover may come at any of them, and leave calls to be answered. */
+  #proceed(core: TurnCore): void {
+    const settle = (): void => {
+      this.#tools(core, () => {
+        this.#settle(core);
+      });
+    };
+    const request = (): void => {
+      this.#tools(core, () => {
+        // A run that is stopped while something holds its request back waits no longer for it.
+        this.#hooks(core, core.requestHooks, () => this.willContinue(core), settle, core.stopped$);
+      });
+    };
+    this.#tools(core, () => {
+      this.#hooks(core, core.continueHooks, () => !core.stopped, request);
+    });
   }
 
   /** The tool stage: the reply's calls, or those that a takeover leaves unanswered at its end. */
-  #tools(core: TurnCore): void {
-    const then = (): void => {
-      this.#hooks(
-        core,
-        core.continueHooks,
-        () => !core.stopped,
-        () => {
-          this.#hooks(
-            core,
-            core.requestHooks,
-            () => this.willContinue(core),
-            () => {
-              this.#settle(core);
-            },
-          );
-        },
-      );
-    };
-    const { takeover } = core;
-    const calls = takeover === undefined ? core.toolCalls : unansweredCalls(takeover);
-    if (calls.length === 0) {
+  #tools(core: TurnCore, then: () => void): void {
+    const { base, dueCalls: calls } = core;
+    if (core.answeredFor === base) {
       then();
       return;
     }
-    const results$ = takeover === undefined ? this.#run(core) : answerCalls(core, this.#bench, calls);
     let results: readonly ToolResult[] | undefined;
-    this.#follow(
-      results$,
-      value => {
-        results = value;
-      },
-      () => {
-        this.#step(() => {
-          if (results !== undefined) core.answered(results);
-          then();
-        });
-      },
-    );
+    const answered = (): void => {
+      // Taken over meanwhile: those of the new history are to be answered.
+      if (core.base === base) core.answered(base, results);
+      this.#tools(core, then);
+    };
+    if (calls.length === 0) answered();
+    else if (core.isCut) {
+      results = notRun(core.turn.message);
+      answered();
+    } else {
+      this.#follow(
+        core.takeover === undefined ? this.#run(core) : answerCalls(core, this.#bench, calls),
+        value => {
+          results = value;
+        },
+        () => {
+          this.#step(answered);
+        },
+      );
+    }
   }
 
   /** The reply's calls, run once. */
@@ -473,60 +488,60 @@ class Run implements TurnLoop {
     hooks: readonly ((turn: TurnCore['turn']) => HookResult)[],
     wanted: () => boolean,
     then: () => void,
+    until$: Observable<unknown> = NEVER,
     from_ = 0,
   ): void {
     const hook = hooks[from_];
-    if (hook === undefined || !wanted()) then();
-    else
-      this.#hook(core, hook, () => {
-        this.#hooks(core, hooks, wanted, then, from_ + 1);
+    if (hook === undefined || !wanted()) {
+      then();
+      return;
+    }
+    this.#follow(this.#ask<unknown>(() => hook(core.turn)).pipe(takeUntil(until$)), noop, () => {
+      this.#step(() => {
+        this.#hooks(core, hooks, wanted, then, until$, from_ + 1);
       });
-  }
-
-  #settle(core: TurnCore): void {
-    const facts = this.#facts(core);
-    const own = (message: MessageParam): MessageParam => this.pool.own(message);
-    const after = this.#afterCompaction;
-    const settled =
-      after === undefined ? settle(this.state, facts, own) : settleCompaction(this.state, facts, after, own);
-    this.#afterCompaction = undefined;
-    this.#valid = sharedPrefix(this.state.messages, settled.state.messages);
-    this.#paused =
-      core.kind !== 'compaction' &&
-      core.takeover === undefined &&
-      core.message !== undefined &&
-      isPaused(core.message);
-    this.#compaction = core.compaction ?? this.#compaction;
-    this.state = settled.state;
-    this.#current = undefined;
-    core.settle(settled);
-    if (this.subscriber.closed) return;
-    this.#step(() => {
-      this.#next(settled);
     });
   }
 
-  #next(settled: Decision): void {
-    const compaction = this.#compaction;
+  #settle(core: TurnCore): void {
+    const after = this.#afterCompaction;
+    const settled = this.#settled(core, message => this.pool.own(message));
+    const { messages, params, pending } = settled.state;
+    const paused = after === undefined && core.takeover === undefined && isPaused(core.turn.message);
+    const compaction = core.compaction ?? this.#compaction;
     // A paused turn and unanswered calls come first: the API compacts neither.
-    const compactable = !this.#paused && this.state.pending === undefined && settled.reason !== 'stop';
-    if (compaction !== undefined && compactable) {
-      this.#compaction = undefined;
-      this.#afterCompaction = { next: settled.next, reason: settled.reason };
-      this.#compact(compaction);
-    } else if (settled.next === 'request') this.#request();
-    else this.subscriber.complete();
-  }
-
-  #compact(compaction: CompactionConfig): void {
-    const { messages, params } = this.state;
-    validateHistory(messages, { valid: this.#valid });
-    if (compactsItself(params)) {
+    const compacts =
+      compaction !== undefined && !paused && pending === undefined && settled.reason !== 'stop';
+    if (compacts || settled.next === 'request') {
+      // Before the turn settles: a history that is refused leaves the state as it was before the turn.
+      const valid = core.extends ? this.state.messages.length : sharedPrefix(this.state.messages, messages);
+      validateHistory(messages, { valid, open: paused });
+    }
+    if (compacts && compactsItself(params)) {
       throw new TypeError(
         'compact: context_management has a compact_* edit, beside which the API compacts nothing on demand',
       );
     }
-    this.#send('compaction', this.#params(messages, compactionParams(params, compaction)));
+    this.state = settled.state;
+    this.#compaction = compacts ? undefined : compaction;
+    this.#afterCompaction = compacts ? { next: settled.next, reason: settled.reason } : undefined;
+    this.#current = undefined;
+    core.settle(settled);
+    if (this.subscriber.closed) return;
+    this.#step(() => {
+      if (compacts) this.#send('compaction', this.#params(messages, compactionParams(params, compaction)));
+      else if (settled.next === 'request') this.#request();
+      else this.subscriber.complete();
+    });
+  }
+
+  /** What the turn comes to, as things stand. */
+  #settled(core: TurnCore, own: (message: MessageParam) => MessageParam = message => message): Settled {
+    const facts = this.#facts(core);
+    const after = this.#afterCompaction;
+    return after === undefined
+      ? settle(this.state, facts, own)
+      : settleCompaction(this.state, facts, after, own);
   }
 
   #facts(core: TurnCore): TurnFacts {
@@ -535,29 +550,15 @@ class Run implements TurnLoop {
 
   willContinue(core: TurnCore): boolean {
     if (core.settled) return false;
-    const facts = this.#facts(core);
-    const after = this.#afterCompaction;
     const { next } =
-      after === undefined
-        ? whatNext(this.state, facts)
-        : settleCompaction(this.state, facts, after, message => message);
+      this.#afterCompaction === undefined ? whatNext(this.state, this.#facts(core)) : this.#settled(core);
     return next === 'request';
   }
 
   draft(core: TurnCore): Readonly<MessageCreateParams> {
-    const facts = this.#facts(core);
-    const after = this.#afterCompaction;
-    const { state } =
-      after === undefined
-        ? settle(this.state, facts)
-        : settleCompaction(this.state, facts, after, message => message);
-    const { pending } = state;
-    return this.#params(
-      pending === undefined
-        ? state.messages
-        : [...state.messages, { role: 'assistant', content: pending.message.content }],
-      state.params,
-    );
+    const { messages, pending, params } = this.#settled(core).state;
+    const reply = pending && replayed(pending.message);
+    return this.#params(reply ? [...messages, reply] : messages, params);
   }
 
   runTools(core: TurnCore): Observable<readonly ToolResult[] | null> {

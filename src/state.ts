@@ -220,7 +220,7 @@ export const dueCalls = (message: Message | undefined): readonly ToolUseBlock[] 
   message?.stop_reason === 'tool_use' ? callsOf(message) : [];
 
 /** The answer to calls that were never run, where a request follows all the same. */
-const notRun = (message: Message): readonly ToolResultBlockParam[] =>
+export const notRun = (message: Message): readonly ToolResultBlockParam[] =>
   callsOf(message).map(({ id }) => ({
     type: 'tool_result',
     tool_use_id: id,

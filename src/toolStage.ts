@@ -1,20 +1,22 @@
 import {
   AsyncSubject,
   catchError,
+  concatMap,
+  concatWith,
   defaultIfEmpty,
   defer,
   EMPTY,
   filter,
   forkJoin,
   from,
-  last,
-  takeLast,
+  ignoreElements,
   map,
   mergeMap,
   Observable,
   of,
   share,
   take,
+  takeLast,
   takeUntil,
   tap,
 } from 'rxjs';
@@ -23,14 +25,14 @@ import type { ToolResultContent, ToolUseBlock } from './messages';
 import {
   errorContent,
   invalidJsonError,
+  isToolError,
   runTool,
   ToolError,
   type RunnableTool,
   type ToolOutput,
 } from './tools';
-import type { Decision, ToolResult } from './turn';
+import type { Decision, HookValue, ToolResult } from './turn';
 import type { TurnCore } from './turnCore';
-import { valuesOf } from './values';
 
 /** What the calls of a run share. */
 export interface ToolBench {
@@ -39,35 +41,48 @@ export interface ToolBench {
   /** Lets at most `tool_concurrency` of them run at a time, first come first served. */
   readonly slots: <T>(work$: Observable<T>) => Observable<T>;
   readonly logger: Logger;
+  /** Calls back as part of the run: what comes of it counts unless the run is over by then. */
+  readonly ask: <T>(callback: () => HookValue<T>) => Observable<T>;
+  /** Whether the run is over. */
+  readonly closed: () => boolean;
   /** Fires when the run is over, also for who comes later. */
   readonly gone$: Observable<void>;
+  /** Results as they were sent, by the block of the call: a history that goes back to it does not run it again. */
+  readonly ran: WeakMap<ToolUseBlock, ToolResult>;
 }
 
 /** At most `limit` subscriptions at a time; the others wait in order, and a waiting one may be unsubscribed. */
 export const limiter = (limit: number): ToolBench['slots'] => {
   let running = 0;
+  let starting = false;
   const waiting = new Set<() => void>();
-  const release = (): void => {
-    running--;
-    for (const start of waiting) {
-      waiting.delete(start);
-      start();
-      return;
+  // A loop, so that however many follow each other synchronously, the stack stays as it is.
+  const startNext = (): void => {
+    if (starting) return;
+    starting = true;
+    try {
+      for (const start of waiting) {
+        if (running >= limit) break;
+        waiting.delete(start);
+        start();
+      }
+    } finally {
+      starting = false;
     }
   };
   return work$ =>
     new Observable(subscriber => {
       const start = (): void => {
         running++;
-        subscriber.add(release);
+        subscriber.add(() => {
+          running--;
+          startNext();
+        });
         work$.subscribe(subscriber);
       };
-      if (running < limit) {
-        start();
-        return undefined;
-      }
       waiting.add(start);
-      return () => waiting.delete(start);
+      subscriber.add(() => waiting.delete(start));
+      startNext();
     });
 };
 
@@ -101,100 +116,149 @@ const decode = (tool: RunnableTool, input: unknown): Observable<Decoded> =>
     return isPromiseLike(decoded) ? from(decoded) : of(decoded);
   });
 
+/** Text that was no JSON stands in the place of the input it was to be. */
+const brokenInput = (input: unknown): string | undefined => {
+  if (typeof input !== 'string') return undefined;
+  try {
+    JSON.parse(input);
+    return undefined;
+  } catch {
+    return input;
+  }
+};
+
+/** A call with what its input decodes to. */
+interface Tried {
+  readonly call: ToolUseBlock;
+  readonly decoded: Decoded;
+}
+
 /** Decodes the input, letting each repair hook have one try while it does not validate. */
 const decodeCall = (
   core: TurnCore,
+  bench: ToolBench,
   tool: RunnableTool,
   call: ToolUseBlock,
-): Observable<[ToolUseBlock, Decoded]> => {
-  const raw = core.invalidInputs.get(call);
-  const first$: Observable<[ToolUseBlock, Decoded]> =
-    raw === undefined
-      ? decode(tool, call.input).pipe(map(decoded => [call, decoded]))
-      : of([call, { _tag: 'Left', left: invalidJsonError(tool.name, raw) }]);
-  return core.callHooks.reduce<typeof first$>(
-    (soFar$, { repair }) =>
-      repair === undefined
-        ? soFar$
-        : soFar$.pipe(
-            mergeMap(([tried, decoded]) => {
-              if (decoded._tag === 'Right') return of<[ToolUseBlock, Decoded]>([tried, decoded]);
-              return valuesOf(repair(tried, decoded.left, core.turn)).pipe(
-                take(1),
-                map(input => ({ ...call, input: input })),
-                mergeMap(mended =>
-                  decode(tool, mended.input).pipe(map((again): [ToolUseBlock, Decoded] => [mended, again])),
+): Observable<Tried> => {
+  const broken = brokenInput(call.input);
+  const first$: Observable<Decoded> =
+    broken === undefined
+      ? decode(tool, call.input)
+      : of({ _tag: 'Left', left: invalidJsonError(tool.name, broken) });
+  return first$.pipe(
+    mergeMap(decoded => {
+      let tried: Tried = { call, decoded };
+      return from(core.callHooks).pipe(
+        concatMap(({ repair }) => {
+          const { call: last, decoded: refused } = tried;
+          if (repair === undefined || refused._tag === 'Right') return EMPTY;
+          return bench
+            .ask(() => repair(last, refused.left, core.turn))
+            .pipe(
+              take(1),
+              map(input => ({ ...call, input: input })),
+              mergeMap(mended =>
+                decode(tool, mended.input).pipe(
+                  tap(again => {
+                    tried = { call: mended, decoded: again };
+                  }),
                 ),
-                defaultIfEmpty<[ToolUseBlock, Decoded], [ToolUseBlock, Decoded]>([tried, decoded]),
-              );
-            }),
-          ),
-    first$,
-  );
-};
-
-/** Asks the hooks about a call whose input is valid, in the order they were registered. */
-const decideCall = (
-  core: TurnCore,
-  tool: RunnableTool,
-  call: ToolUseBlock,
-  input: unknown,
-  from = 0,
-): Observable<Prepared> => {
-  const decide = core.callHooks[from]?.decide;
-  if (decide === undefined) {
-    return from < core.callHooks.length ? decideCall(core, tool, call, input, from + 1) : of({ input });
-  }
-  const next = (with_: ToolUseBlock, decoded: unknown): Observable<Prepared> =>
-    decideCall(core, tool, with_, decoded, from + 1);
-  const given = decide(call, core.turn);
-  // A hook that gives nothing has no opinion; one that gives an Observable of nothing has been asked and did not agree.
-  if (given === undefined) return next(call, input);
-  return valuesOf<Decision>(given).pipe(
-    take(1),
-    defaultIfEmpty<Decision, Decision>('The call was not approved: no decision was made'),
-    mergeMap(decision => {
-      if (decision === true) return next(call, input);
-      if (decision === false) return of(denied(call, 'The call was not approved'));
-      if (typeof decision === 'string') return of(denied(call, decision));
-      if ('result' in decision) {
-        const result = answer(call, decision.result);
-        return of<Prepared>({ result: decision.is_error === true ? { ...result, is_error: true } : result });
-      }
-      const edited = { ...call, input: decision.input };
-      return decode(tool, edited.input).pipe(
-        mergeMap(decoded =>
-          decoded._tag === 'Right'
-            ? next(edited, decoded.right)
-            : of<Prepared>({ result: failure(call, decoded.left) }),
-        ),
+              ),
+            );
+        }),
+        ignoreElements(),
+        concatWith(defer(() => of(tried))),
       );
     }),
   );
 };
 
-const prepare = (core: TurnCore, tool: RunnableTool, call: ToolUseBlock): Observable<Prepared> =>
-  decodeCall(core, tool, call).pipe(
-    mergeMap(([mended, decoded]) =>
+/** Asks the hooks about a call whose input is valid, in the order they were registered, until one answers it. */
+const decideCall = (
+  core: TurnCore,
+  bench: ToolBench,
+  tool: RunnableTool,
+  valid: ToolUseBlock,
+  input: unknown,
+): Observable<Prepared> =>
+  defer(() => {
+    let call = valid;
+    let prepared: Prepared = { input };
+    const apply = (decision: Decision): Observable<unknown> => {
+      if (decision === true) return EMPTY;
+      if (decision === false) prepared = denied(call, 'The call was not approved');
+      else if (typeof decision === 'string') prepared = denied(call, decision);
+      else if ('result' in decision) {
+        const result = answer(call, decision.result);
+        prepared = { result: decision.is_error === true ? { ...result, is_error: true } : result };
+      } else {
+        call = { ...call, input: decision.input };
+        return decode(tool, call.input).pipe(
+          tap(decoded => {
+            prepared =
+              decoded._tag === 'Right' ? { input: decoded.right } : { result: failure(call, decoded.left) };
+          }),
+        );
+      }
+      return EMPTY;
+    };
+    return from(core.callHooks).pipe(
+      concatMap(({ decide }) => {
+        if (decide === undefined || 'result' in prepared || bench.closed()) return EMPTY;
+        const given = decide(call, core.turn);
+        // A hook that gives nothing has no opinion; one that gives an Observable of nothing was asked and did not agree.
+        if (given === undefined) return EMPTY;
+        return bench
+          .ask(() => given)
+          .pipe(
+            take(1),
+            defaultIfEmpty<Decision, Decision>('The call was not approved: no decision was made'),
+            mergeMap(apply),
+          );
+      }),
+      ignoreElements(),
+      concatWith(defer(() => of(prepared))),
+    );
+  });
+
+const prepare = (
+  core: TurnCore,
+  bench: ToolBench,
+  tool: RunnableTool,
+  call: ToolUseBlock,
+): Observable<Prepared> =>
+  decodeCall(core, bench, tool, call).pipe(
+    mergeMap(({ call: mended, decoded }) =>
       decoded._tag === 'Left'
         ? of<Prepared>({ result: failure(call, decoded.left) })
-        : decideCall(core, tool, mended, decoded.right),
+        : decideCall(core, bench, tool, mended, decoded.right),
     ),
   );
 
-const describeError = (error: unknown): string => {
-  const text = errorContent(error);
-  const name = error instanceof Error ? error.name : typeof error;
-  return `${name}: ${typeof text === 'string' ? text.replace(/^Error: /, '') : 'content blocks'}`;
+/** Anything may have been thrown, also what throws when it is looked at. */
+const read = (error: unknown, field: 'name' | 'stack'): string | undefined => {
+  try {
+    return error instanceof Error ? error[field] : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const chosenByTool = (error: unknown): boolean => {
+  try {
+    return isToolError(error);
+  } catch {
+    return false;
+  }
 };
 
 const log = ({ logger }: ToolBench, call: ToolUseBlock, input: unknown, error: unknown): void => {
-  if (error instanceof ToolError) return;
-  logger.warn(`Tool ${JSON.stringify(call.name)} failed: ${describeError(error)}`);
-  logger.debug(`Tool ${JSON.stringify(call.name)} failed`, {
-    input,
-    stack: error instanceof Error ? error.stack : undefined,
-  });
+  if (chosenByTool(error)) return;
+  const text = errorContent(error);
+  const said = typeof text === 'string' ? text.replace(/^Error: /, '') : 'content blocks';
+  const failed = `Tool ${JSON.stringify(call.name)} failed`;
+  logger.warn(`${failed}: ${read(error, 'name') ?? typeof error}: ${said}`);
+  logger.debug(failed, { input, stack: read(error, 'stack') });
 };
 
 /**
@@ -257,9 +321,11 @@ const run = (
 ): Observable<ToolResult> =>
   bench.slots(
     defer(() => {
-      if (core.stopped) return EMPTY;
+      if (!isWanted(core, bench, call)) return EMPTY;
       started();
       core.report({ type: 'start', call, input });
+      // Whoever saw it start may have ended the run.
+      if (bench.closed()) return EMPTY;
       return outputOf(tool, input, call, value => {
         core.report({ type: 'progress', call, value });
       }).pipe(
@@ -272,6 +338,10 @@ const run = (
     }),
   );
 
+/** Whether a call is to be started yet, or that is over: by a stop, a takeover, or the end of the run. */
+const isWanted = (core: TurnCore, bench: ToolBench, call: ToolUseBlock): boolean =>
+  !core.stopped && core.expects(call.id) && !bench.closed();
+
 /** Answers one call; emits undefined where it was stopped before it ran, or cancelled. */
 const answerCall = (
   core: TurnCore,
@@ -281,7 +351,6 @@ const answerCall = (
   const known$ = core.answers.get(call.id);
   if (known$ !== undefined) return known$;
   let started = false;
-  const stopped$ = core.edited$.pipe(filter(edit => edit._tag === 'Stop'));
   // A takeover cancels the calls of the discarded reply, but for those that it keeps at its end to be answered.
   const discarded$ = core.edited$.pipe(
     filter(edit => (edit._tag === 'Retry' || edit._tag === 'SetMessages') && !core.expects(call.id)),
@@ -292,14 +361,14 @@ const answerCall = (
     }),
   );
   const answered$ = defer(() => {
-    const finished = core.finished.get(call.id);
+    const finished = core.finished.get(call.id) ?? bench.ran.get(call);
     if (finished !== undefined) return of(finished);
-    if (core.stopped) return EMPTY;
+    if (!isWanted(core, bench, call)) return EMPTY;
     const tool = bench.tool(call.name);
     const prepared$: Observable<Prepared> =
       tool === undefined
         ? of({ result: failure(call, new ToolError(`Error: Tool '${call.name}' not found`)) })
-        : prepare(core, tool, call).pipe(takeUntil(stopped$));
+        : prepare(core, bench, tool, call).pipe(takeUntil(core.stopped$));
     return prepared$.pipe(
       mergeMap(prepared =>
         'result' in prepared
@@ -342,19 +411,28 @@ const replaced = (results: readonly ToolResult[], changed: readonly ToolResult[]
 };
 
 /** Lets the hooks change the results, in the order they were registered. */
-const applyHooks = (core: TurnCore, results: readonly ToolResult[]): Observable<readonly ToolResult[]> =>
-  core.resultHooks.reduce<Observable<readonly ToolResult[]>>(
-    (soFar$, hook) =>
-      soFar$.pipe(
-        mergeMap(current =>
-          valuesOf<readonly ToolResult[]>(hook(current, core.turn)).pipe(
-            last(null, []),
-            map(changed => replaced(current, changed)),
+const applyHooks = (
+  core: TurnCore,
+  bench: ToolBench,
+  results: readonly ToolResult[],
+): Observable<readonly ToolResult[]> =>
+  defer(() => {
+    let current = results;
+    return from(core.resultHooks).pipe(
+      concatMap(hook =>
+        bench
+          .ask(() => hook(current, core.turn))
+          .pipe(
+            takeLast(1),
+            tap(changed => {
+              current = replaced(current, changed);
+            }),
           ),
-        ),
       ),
-    of(results),
-  );
+      ignoreElements(),
+      concatWith(defer(() => of(current))),
+    );
+  });
 
 /**
  * Answers calls, all at the same time: emits their results in call order once all have finished, with the hooks
@@ -366,8 +444,28 @@ export const answerCalls = (
   calls: readonly ToolUseBlock[],
 ): Observable<readonly ToolResult[] | undefined> =>
   forkJoin(calls.map(call => answerCall(core, bench, call))).pipe(
-    mergeMap(results => {
-      const finished = results.filter(result => result !== undefined);
-      return finished.length < calls.length ? of(undefined) : applyHooks(core, finished);
+    mergeMap(answers => {
+      const results = answers.filter((result): result is ToolResult => result !== undefined);
+      if (results.length < calls.length) return of(undefined);
+      // What the hooks have seen, of a turn that ran its tools itself or of an earlier one, they do not see again.
+      const known = new Map<string, ToolResult>();
+      for (const call of calls) {
+        const result = core.hooked.get(call.id) ?? bench.ran.get(call);
+        if (result !== undefined) known.set(call.id, result);
+      }
+      const inPlace = (): readonly ToolResult[] =>
+        results.map(result => known.get(result.tool_use_id) ?? result);
+      const fresh = results.filter(({ tool_use_id }) => !known.has(tool_use_id));
+      if (fresh.length === 0) return of(inPlace());
+      return applyHooks(core, bench, fresh).pipe(
+        map(changed => {
+          for (const result of changed) {
+            known.set(result.tool_use_id, result);
+            core.hooked.set(result.tool_use_id, result);
+          }
+          for (const call of calls) bench.ran.set(call, known.get(call.id) as ToolResult);
+          return inPlace();
+        }),
+      );
     }),
   );

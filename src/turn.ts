@@ -139,7 +139,7 @@ export interface TurnHandle {
   onToolResults(
     hook: (results: readonly ToolResult[], turn: Replied<this>) => HookValue<readonly ToolResult[]>,
   ): void;
-  /** Runs after the tools, whether or not a request follows. Throws `TurnSealedError`. */
+  /** Runs after the tools, whether or not a request follows, unless the run was stopped. Throws `TurnSealedError`. */
   onContinue(hook: (turn: Replied<this>) => HookResult): void;
   /** Runs last, if a request follows. Throws `TurnSealedError`. */
   onRequest(hook: (turn: Replied<this>) => HookResult): void;

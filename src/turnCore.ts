@@ -1,6 +1,6 @@
-import { AsyncSubject, ReplaySubject, Subject, Subscription, type Observable } from 'rxjs';
+import { AsyncSubject, filter, ReplaySubject, Subject, Subscription, type Observable } from 'rxjs';
 import { TurnSealedError, TurnSettledError, type RunnerError } from './errors';
-import { unansweredCalls, type MessageInput, type MessagePool } from './history';
+import { callsOf, freeze, isObject, unansweredCalls, type MessageInput, type MessagePool } from './history';
 import type {
   CompactionConfig,
   Message,
@@ -57,6 +57,8 @@ const refused = {
   stream: 'toolRunner and streamingToolRunner decide that',
 } as const;
 
+const rewriting: ReadonlySet<Edit['_tag']> = new Set(['SetMessages', 'Retry', 'MapMessages'] as const);
+
 /** What the loop and the handle of a turn share: its facts, its hooks, its edits, and how far it has got. */
 export class TurnCore {
   /** The handle; set by the loop that makes both. */
@@ -77,6 +79,8 @@ export class TurnCore {
   /** Every edit as it is made: a stop and a takeover reach the calls that are under way. */
   readonly edited$ = this.#edited$.asObservable();
 
+  readonly stopped$ = this.#edited$.pipe(filter(edit => edit._tag === 'Stop'));
+
   readonly edits: Edit[] = [];
   readonly replyHooks: ((turn: AnyTurn) => HookResult)[] = [];
   readonly callHooks: ToolCallHooks<AnyTurn>[] = [];
@@ -88,14 +92,16 @@ export class TurnCore {
   readonly requestHooks: ((turn: AnyTurn) => HookResult)[] = [];
 
   message: Message | undefined;
-  /** Raw text of inputs that were no JSON, by block. */
-  invalidInputs: ReadonlyMap<ToolUseBlock, string> = new Map();
   /** Results as the tools gave them, by `tool_use` id, hooks not applied. */
   readonly finished = new Map<string, ToolResult>();
+  /** Results with the hooks applied, by `tool_use` id. */
+  readonly hooked = new Map<string, ToolResult>();
   /** Every call that was asked for, by `tool_use` id, so that none runs twice however it is asked for again. */
   readonly answers = new Map<string, Observable<ToolResult | undefined>>();
   /** The reply's calls, run once however often they are asked for. */
   toolRun$: Observable<readonly ToolResult[] | undefined> | undefined;
+  /** What the results answer: see `base`. */
+  answeredFor: object | undefined;
   /** What will be sent. */
   results: readonly ToolResultBlockParam[] | undefined;
 
@@ -132,6 +138,37 @@ export class TurnCore {
     return this.#folded.takeover?.messages;
   }
 
+  /** Whether the next history is the one that was sent and more. */
+  get extends(): boolean {
+    return this.kind !== 'compaction' && !this.edits.some(({ _tag }) => rewriting.has(_tag));
+  }
+
+  /** What the turn is about now: its reply, or the history that has been put in its place. */
+  get base(): object | undefined {
+    return this.takeover ?? this.message;
+  }
+
+  /** The calls to be answered. */
+  get dueCalls(): readonly ToolUseBlock[] {
+    const { takeover, message } = this;
+    if (takeover === undefined) return this.toolCalls;
+    // A copy of the reply has lost inputs that were no object, which are to be refused all the same.
+    const originals = new Map(message && callsOf(message).map(call => [call.id, call]));
+    return unansweredCalls(takeover).map(call => {
+      const original = originals.get(call.id);
+      const lost = original !== undefined && !isObject(original.input);
+      return lost && Object.keys(call.input as object).length === 0 ? original : call;
+    });
+  }
+
+  /** Whether the calls to be answered are those of a reply that did not stop for them, and so are never run. */
+  get isCut(): boolean {
+    const { message, takeover } = this;
+    if (message === undefined || message.stop_reason === 'tool_use' || takeover === undefined) return false;
+    const ids = new Set(callsOf(message).map(({ id }) => id));
+    return unansweredCalls(takeover).every(({ id }) => ids.has(id));
+  }
+
   /** Whether the result of a call is still wanted: a takeover discards the calls that it does not end in. */
   expects(id: string): boolean {
     const { takeover } = this;
@@ -160,11 +197,7 @@ export class TurnCore {
   }
 
   setParams(given: ParamsPatch | ((params: RunnerParams) => ParamsPatch)): void {
-    const patch = typeof given === 'function' ? given(this.#folded.params) : given;
-    for (const [name, instead] of Object.entries(refused)) {
-      if (name in patch) throw new TypeError(`setParams: ${name} cannot be set: ${instead}`);
-    }
-    this.#edit('setParams', { _tag: 'SetParams', patch: structuredClone(patch) });
+    this.#edit('setParams', this.#patch(typeof given === 'function' ? given(this.#folded.params) : given));
   }
 
   setMessages(
@@ -186,10 +219,11 @@ export class TurnCore {
     });
   }
 
-  retry(patch?: ParamsPatch): void {
+  retry(patch: ParamsPatch = {}): void {
     this.#refuseCompaction('retry');
+    const edit = this.#patch(patch);
     this.#edit('retry', { _tag: 'Retry' });
-    if (patch !== undefined) this.setParams(patch);
+    this.#edit('retry', edit);
   }
 
   stop(): void {
@@ -247,9 +281,11 @@ export class TurnCore {
     this.#toolEvents$.next(event);
   }
 
-  /** All calls are answered, the turn is sealed. */
-  answered(results: readonly ToolResult[]): void {
-    this.results = Object.freeze(results.map(sent));
+  /** The calls of `base` are answered as far as they will be; undefined where some were stopped. */
+  answered(base: object | undefined, results: readonly ToolResult[] | undefined): void {
+    this.answeredFor = base;
+    this.results = results && freeze(results.map(sent));
+    if (this.results === undefined) return;
     this.#toolResults$.next(this.results);
     this.#toolResults$.complete();
   }
@@ -288,6 +324,13 @@ export class TurnCore {
     this.#toolResults$.complete();
     this.#settled$.complete();
     this.#edited$.complete();
+  }
+
+  #patch(patch: ParamsPatch): Edit {
+    for (const [name, instead] of Object.entries(refused)) {
+      if (name in patch) throw new TypeError(`${name} cannot be set: ${instead}`);
+    }
+    return { _tag: 'SetParams', patch: freeze(structuredClone(patch)) };
   }
 
   #edit(name: string, edit: Edit): void {

@@ -1,4 +1,4 @@
-import { EMPTY, from, isObservable, Observable, of, type ObservableInput } from 'rxjs';
+import { EMPTY, filter, from, isObservable, Observable, of, type ObservableInput } from 'rxjs';
 
 const has = (value: object, key: PropertyKey): boolean =>
   typeof (value as Record<PropertyKey, unknown>)[key] === 'function';
@@ -43,12 +43,15 @@ export const fromAsyncIterable = <Value>(iterable: AsyncIterable<Value>): Observ
   });
 
 /**
- * What a callback gave, as an Observable: nothing is empty; an Observable, a Promise or an async iterable is converted;
- * anything else is the value itself, strings and arrays included, which are never iterated.
+ * What a callback gave, as an Observable: nothing is empty, also when it comes later, as from an async function; an
+ * Observable, a Promise or an async iterable is converted; anything else is the value itself, strings and arrays
+ * included, which are never iterated.
  */
-export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): Observable<Value> => {
-  if (given === undefined) return EMPTY;
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return of(given as Value);
+export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): Observable<Value> =>
+  given === undefined ? EMPTY : converted(given).pipe(filter(value => value !== undefined));
+
+const converted = <Value>(given: Value | ObservableInput<Value>): Observable<Value> => {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return of(given);
   if (
     isObservable(given) ||
     has(given, 'then') ||
@@ -59,4 +62,11 @@ export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): O
   if (has(given, Symbol.asyncIterator)) return fromAsyncIterable(given as AsyncIterable<Value>);
   if (has(given, Symbol.iterator)) return from(given as Iterable<Value>);
   return of(given as Value);
+};
+
+/** Leaves a Promise that nobody waits for any more without an unhandled rejection. */
+export const ignore = (given: unknown): void => {
+  if (typeof given === 'object' && given !== null && has(given, 'then')) {
+    (given as PromiseLike<unknown>).then(noop, noop);
+  }
 };

@@ -440,10 +440,6 @@ function checkResult(block: Block, at: string): void {
       `${path}: Input tag '${type}' found using 'type' does not match any of the expected tags: ${[...RESULT_BLOCKS].map(tag => `'${tag}'`).join(', ')}`,
     );
     checkBlock(part as Block, path);
-    refuseIf(
-      block['is_error'] === true && type !== 'text',
-      `${at}content: all content must be type "text" if is_error is true`,
-    );
   });
 }
 

@@ -254,3 +254,18 @@ export const accumulator = (): MessageAccumulator => {
     },
   };
 };
+
+/**
+ * The reply, with the text of inputs that were no JSON in their place, so that whoever decodes them later can say what
+ * came. Throws `StreamProtocolError` before `message_stop`.
+ */
+export const completed = (received: MessageAccumulator): Message => {
+  const message = received.message();
+  const { invalidInputs } = received;
+  if (invalidInputs.size === 0) return message;
+  const content = message.content.map((block, index) => {
+    const input = invalidInputs.get(index);
+    return input === undefined ? block : ({ ...block, input } as typeof block);
+  });
+  return { ...message, content };
+};

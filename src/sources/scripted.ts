@@ -1,6 +1,6 @@
 import { defer, EMPTY, from, isObservable, mergeMap, of, throwError, type Observable } from 'rxjs';
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
-import { accumulator } from '../messages/accumulator';
+import { accumulator, completed } from '../messages/accumulator';
 import { eventsOf } from './eventsOf';
 import type { MessageSource } from './messageSource';
 
@@ -44,7 +44,7 @@ const played = (
 const accumulated = (events: readonly MessageStreamEvent[]): Message => {
   const received = accumulator();
   for (const event of events) received.next(event);
-  return received.message();
+  return completed(received);
 };
 
 /**

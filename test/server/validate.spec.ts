@@ -152,14 +152,6 @@ const refused: Record<string, [body: unknown, message: string | RegExp, betas?: 
     history(user(text()), assistant(call('a')), user(result('a', { content: [call('b')] }))),
     /^messages\.2\.content\.0\.tool_result\.content\.0: Input tag 'tool_use'/,
   ],
-  'an image in a failed result': [
-    history(
-      user(text()),
-      assistant(call('a')),
-      user(result('a', { is_error: true, content: [{ type: 'image', source: {} }] })),
-    ),
-    /all content must be type "text" if is_error is true/,
-  ],
 
   'an unanswered call': [history(user(text()), assistant(call('a')), user(text())), openCall],
   'an unanswered call at the end': [history(user(text()), assistant(call('a'))), openCall],
