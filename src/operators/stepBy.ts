@@ -1,33 +1,46 @@
 import {
+  catchError,
   defer,
-  filter,
+  EMPTY,
+  finalize,
+  first,
   from,
   ignoreElements,
   merge,
   startWith,
   Subject,
-  take,
   takeUntil,
   tap,
   type MonoTypeOperatorFunction,
   type ObservableInput,
 } from 'rxjs';
-import { forEachTurn } from './forEachTurn';
 import type { TurnHandle } from '../turn';
 
 /**
- * Single stepping: the first request is free, each further one takes a notification. Those that come early count; a
- * notifier that completes with none left stops the run.
+ * Single stepping: the first request is free, each further one takes a notification.
  *
  * ```
- * notifier: ---------n-----------n|
+ * notifier: --------n-----------n|
  *           stepBy(notifier$)
- * runner:   --1--------2----------3|
+ * runner:   --1--------2-----------(3|)     each reply takes three frames from its request
  * ```
+ *
+ * Notifications that come early count, retries and resumed pauses take one as any request does. A notifier that
+ * completes with none left stops the run, whose state can be resumed; one that fails with none left fails it, with a
+ * `RunnerError`. It is watched from subscription to the end of the run.
  *
  * @example
  * ```ts
- * runner$.pipe(stepBy(fromEvent(nextButton, 'click')));
+ * const next$ = new Subject<void>();
+ * runner$.pipe(stepBy(next$)).subscribe(({ message }) => console.log(message.stop_reason));
+ * console.log('a click on the next button, say');
+ * next$.next();
+ * ```
+ *
+ * ```text
+ * tool_use
+ * a click on the next button, say
+ * end_turn
  * ```
  */
 export const stepBy =
@@ -35,7 +48,8 @@ export const stepBy =
   source$ =>
     defer(() => {
       let ready = 0;
-      let completed = false;
+      // Whether the next request has its notification; the first one needs none.
+      let paid = true;
       const changed$ = new Subject<void>();
       const over$ = new Subject<void>();
       const notified$ = from(notifier$).pipe(
@@ -44,34 +58,47 @@ export const stepBy =
             ready++;
             changed$.next();
           },
+          error: (error: unknown) => {
+            changed$.error(error);
+          },
           complete: () => {
-            completed = true;
-            changed$.next();
+            changed$.complete();
           },
         }),
+        // Who waits, or is the next to ask, learns of it by `changed$`.
+        catchError(() => EMPTY),
         ignoreElements(),
         takeUntil(over$),
       );
       const turns$ = source$.pipe(
-        forEachTurn<T>(turn => {
-          // A resumed turn comes before the first request, which is free.
-          if (turn.kind === 'resumed') return;
-          turn.onRequest(replied =>
-            changed$.pipe(
-              startWith(undefined),
-              filter(() => ready > 0 || completed),
-              take(1),
-              tap(() => {
-                if (ready > 0) ready--;
-                else replied.stop();
-              }),
-            ),
-          );
-        }),
         tap({
+          next: turn => {
+            // A compaction stands between a turn and the request that the turn has paid for.
+            if (turn.kind === 'reply') paid = false;
+            turn.onRequest(replied =>
+              paid
+                ? undefined
+                : changed$.pipe(
+                    startWith(undefined),
+                    first(() => ready > 0, undefined),
+                    tap(() => {
+                      if (ready === 0) replied.stop();
+                      else {
+                        ready--;
+                        paid = true;
+                      }
+                    }),
+                  ),
+            );
+          },
           complete: () => {
             over$.next();
           },
+        }),
+        // For those who share the run: who has left lets every request pass.
+        finalize(() => {
+          ready = Infinity;
+          changed$.next();
         }),
       );
       return merge(notified$, turns$);
