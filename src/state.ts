@@ -59,10 +59,10 @@ export type Edit =
   | { readonly _tag: 'ChangeTools'; readonly changes: readonly ToolChange[] };
 
 /** Rewrites the history of the next request. */
-export type MessagesProject = (messages: readonly MessageParam[]) => readonly MessageParam[];
+type MessagesProject = (messages: readonly MessageParam[]) => readonly MessageParam[];
 
 /** A tool added or removed in mid-run, as the API is told of it (beta `inline-tools-2026-09-15`). */
-export type ToolChange = ToolAdditionBlockParam | ToolRemovalBlockParam;
+type ToolChange = ToolAdditionBlockParam | ToolRemovalBlockParam;
 
 /** A reply and what became of its calls. */
 export interface Reply {
@@ -122,7 +122,7 @@ const assertNever = (edit: never): never => {
 };
 
 /** `params` with `patch` merged in. */
-export const patched = (params: RunnerParams, patch: ParamsPatch): RunnerParams => {
+const patched = (params: RunnerParams, patch: ParamsPatch): RunnerParams => {
   const next: Record<string, unknown> = { ...params };
   for (const [name, value] of Object.entries(patch)) {
     if (value === undefined) delete next[name];

@@ -8,7 +8,7 @@ import type {
 import { isRunnableTool, type RunnableTool } from './tools';
 
 /** The name that calls of a definition carry; undefined for definitions without one, which nothing here runs. */
-export const nameOf = (definition: ToolDefinition): string | undefined =>
+const nameOf = (definition: ToolDefinition): string | undefined =>
   'name' in definition ? definition.name : undefined;
 
 /** What is sent of a tool: never its functions, and a copy, so that later changes have no effect. */

@@ -349,4 +349,4 @@ export class TurnCore {
 }
 
 /** A result as it is sent: what was thrown stays here. */
-export const sent = ({ error: _, ...result }: ToolResult): ToolResultBlockParam => result;
+const sent = ({ error: _, ...result }: ToolResult): ToolResultBlockParam => result;

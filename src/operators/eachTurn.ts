@@ -1,85 +1,122 @@
-import type { Observable } from 'rxjs';
-import type { Subscription } from 'rxjs';
+import { map, Subject, takeUntil, type Observable, type Subscription } from 'rxjs';
 import type { TurnHandle } from '../turn';
 
 /**
- * A run as an async iterable, for `for await`: the body has the turn held until it asks for the next, so that what it
- * does to the turn, however long it takes, is done before the tools run and the next request goes out; `break` and a
- * throw unsubscribe the run. Each loop is a run of its own.
+ * A run as an async iterable: the body of a `for await` has the turn held until it asks for the next, so that what it
+ * does to the turn, however long it takes, is done before the tools run and the next request goes out.
  *
- * A streamed turn is there before its request starts; read its events in the body.
+ * ```
+ * runner$:   --1---------2-----3|
+ * for await:   [  body  ][body][body]     the tools of 1 start when its body ends
+ * ```
+ *
+ * Each loop is a run of its own; `break` and a throw unsubscribe it. The run's error is thrown by the loop. A streamed
+ * turn is there before its request starts; its events can be read in the body. Turns of kind `compaction` come too.
  *
  * @example
  * ```ts
  * for await (const turn of eachTurn(runner$)) {
- *   if (await isTooLong(turn.message)) turn.stop();
+ *   console.log(turn.toolCalls.map(({ name }) => name));
+ *   if (turn.index === 10) turn.stop();
  * }
+ * ```
+ *
+ * ```text
+ * [ 'get_weather' ]
+ * []
  * ```
  */
 export const eachTurn = <T extends TurnHandle>(runner$: Observable<T>): AsyncIterable<T> => ({
   [Symbol.asyncIterator]: () => iterate(runner$),
 });
 
-type End = { readonly error: unknown } | 'complete';
+interface HeldTurn<T> {
+  readonly turn: T;
+  readonly held: Subscription;
+}
+
+interface Ask<T> {
+  readonly resolve: (result: IteratorResult<T, undefined>) => void;
+  readonly reject: (error: unknown) => void;
+}
 
 const iterate = <T extends TurnHandle>(runner$: Observable<T>): AsyncIterator<T, undefined> => {
   const done: IteratorReturnResult<undefined> = { done: true, value: undefined };
-  const ready: { readonly turn: T; readonly held: Subscription }[] = [];
-  const asking: {
-    resolve: (result: IteratorResult<T, undefined>) => void;
-    reject: (error: unknown) => void;
-  }[] = [];
-  let run: Subscription | undefined;
-  let body: Subscription | undefined;
-  let end: End | undefined;
+  const ready: HeldTurn<T>[] = [];
+  const asking: Ask<T>[] = [];
+  const returned$ = new Subject<void>();
+  let started = false;
+  let end: 'complete' | { readonly error: unknown } | undefined;
+  /** Of the turn that the body has. */
+  let held: Subscription | undefined;
 
-  const settle = (): void => {
-    while (asking.length > 0) {
-      const next = ready.shift();
-      if (next === undefined && end === undefined) return;
-      const ask = asking.shift();
-      if (next !== undefined) {
-        body = next.held;
-        ask?.resolve({ done: false, value: next.turn });
-      } else if (end === 'complete' || end === undefined) ask?.resolve(done);
-      else {
-        ask?.reject(end.error);
-        // As a generator does that has thrown: afterwards it is done.
-        end = 'complete';
-      }
+  const release = (): void => {
+    held?.unsubscribe();
+    held = undefined;
+  };
+
+  const answer = ({ resolve, reject }: Ask<T>): void => {
+    const next = ready.shift();
+    if (next !== undefined) {
+      held = next.held;
+      resolve({ done: false, value: next.turn });
+    } else if (end === undefined || end === 'complete') resolve(done);
+    else {
+      reject(end.error);
+      // As a generator does that has thrown: afterwards it is done.
+      end = 'complete';
     }
   };
 
-  const start = (): Subscription =>
-    runner$.subscribe({
-      next: turn => {
-        ready.push({ turn, held: turn.hold() });
-        settle();
-      },
-      error: (error: unknown) => {
-        end = { error };
-        settle();
-      },
-      complete: () => {
-        end = 'complete';
-        settle();
-      },
-    });
+  const settle = (): void => {
+    while (ready.length > 0 || end !== undefined) {
+      const ask = asking.shift();
+      if (ask === undefined) return;
+      answer(ask);
+      // The next one has been asked for already, so that nobody will do it when the body ends.
+      if (asking.length > 0) release();
+    }
+  };
+
+  const start = (): void => {
+    started = true;
+    runner$
+      .pipe(
+        map(turn => ({ turn, held: turn.hold() })),
+        takeUntil(returned$),
+      )
+      .subscribe({
+        next: turn => {
+          ready.push(turn);
+          settle();
+        },
+        error: (error: unknown) => {
+          end = { error };
+          settle();
+        },
+        complete: () => {
+          end = 'complete';
+          settle();
+        },
+      });
+  };
 
   return {
     next: () =>
       new Promise((resolve, reject) => {
         asking.push({ resolve, reject });
-        body?.unsubscribe();
-        body = undefined;
-        if (run === undefined && end === undefined) run = start();
+        release();
+        if (!started && end === undefined) start();
         settle();
       }),
     return: () => {
       end = 'complete';
-      ready.length = 0;
-      run?.unsubscribe();
+      const left = ready.splice(0);
+      returned$.next();
       settle();
+      // A run that others share goes on.
+      release();
+      for (const turn of left) turn.held.unsubscribe();
       return Promise.resolve(done);
     },
   };

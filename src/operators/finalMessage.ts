@@ -3,17 +3,24 @@ import type { Message } from '../messages';
 import type { TurnHandle } from '../turn';
 
 /**
- * The last reply of the run, when it ends; compactions are passed over. Errors with `EmptyError` if there was none.
+ * The last reply of the run, when it ends; compactions are passed over.
  *
  * ```
- * runner:  --1-----2-----3|
+ * runner:  --1-----2-----3--|
  *          finalMessage()
- *          ---------------(3|)
+ *          -----------------(3|)
  * ```
+ *
+ * Errors with `EmptyError` if there was no reply, and with the run's `RunnerError`.
  *
  * @example
  * ```ts
  * const message = await lastValueFrom(runner$.pipe(finalMessage()));
+ * console.log(message.stop_reason);
+ * ```
+ *
+ * ```text
+ * end_turn
  * ```
  */
 export const finalMessage =

@@ -10,22 +10,28 @@ export interface FailedToolResult extends ToolResult {
 const isFailed = (result: ToolResult): result is FailedToolResult => result.is_error === true;
 
 /**
- * Sees the failed results of a turn before the model does: returns others in their place, matched by `tool_use_id`, or
- * nothing to leave them; throws to end the run, with a `RunnerError` whose `cause` is what it threw.
+ * Sees the failed results of a turn before the model does: gives others in their place, matched by `tool_use_id`, or
+ * nothing to leave them as they are. It is called once all calls of the turn are answered, and not where none failed.
  *
  * ```
- * results:  [ok, failed]
- *           interceptToolErrors(([f]) => [{ ...f, content: 'down for maintenance' }])
- * sent:     [ok, down for maintenance]
+ * results: [ok, failed]
+ *          interceptToolErrors(failed => failed.map(result => ({ ...result, content: 'down' })))
+ * sent:    [ok, down]
  * ```
+ *
+ * To end the run, throw: what the handler throws is the run's error, a `RunnerError` with that as its `cause`; so is a
+ * `TypeError` for the result of a call that the turn does not have.
  *
  * @example
  * ```ts
- * runner$.pipe(
- *   interceptToolErrors(failed => {
- *     throw new Error(`giving up: ${failed.map(({ content }) => content).join()}`);
- *   }),
- * );
+ * runner$
+ *   .pipe(
+ *     interceptToolErrors(failed => {
+ *       for (const { error } of failed) if (error instanceof RangeError) throw error;
+ *       return failed.map(result => ({ ...result, content: 'The service is down, do without it.' }));
+ *     }),
+ *   )
+ *   .subscribe();
  * ```
  */
 export const interceptToolErrors = <T extends TurnHandle>(

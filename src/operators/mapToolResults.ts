@@ -4,18 +4,28 @@ import { valuesOf } from '../values';
 import { forEachTurn } from './forEachTurn';
 
 /**
- * Changes each result before it is sent; all of a turn at the same time. Where `project` emits nothing the result stays,
- * of several values the last counts.
+ * Changes each result, failed ones included, before it is sent; all of a turn at the same time, once all its calls are
+ * answered. Where `project` gives nothing the result stays as it is, of several values the last counts.
  *
  * ```
- * results:  [a, b]
- *           mapToolResults(shorten)
- * sent:     [a', b']
+ * results: [a, b]
+ *          mapToolResults(shorten)
+ * sent:    [a', b']
  * ```
+ *
+ * What `project` throws is the run's error, as a `RunnerError`; so is a `TypeError` for a result whose `tool_use_id` was
+ * changed.
  *
  * @example
  * ```ts
- * runner$.pipe(mapToolResults(result => ({ ...result, cache_control: { type: 'ephemeral' } })));
+ * const shorten = (text: string) => (text.length > 10_000 ? `${text.slice(0, 10_000)} (cut)` : text);
+ * runner$
+ *   .pipe(
+ *     mapToolResults(result =>
+ *       typeof result.content === 'string' ? { ...result, content: shorten(result.content) } : result,
+ *     ),
+ *   )
+ *   .subscribe();
  * ```
  */
 export const mapToolResults = <T extends TurnHandle>(

@@ -1,6 +1,6 @@
-import { defer, map, of, tap, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
+import { defer, tap, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Message, MessageCreateParams } from '../messages';
-import { isPaused } from '../state';
+import { addUsage, isPaused } from '../state';
 import type { Replied, TurnHandle } from '../turn';
 import { forEachTurn } from './forEachTurn';
 
@@ -21,11 +21,14 @@ Write that summary now. State the task and every condition that was set, what ha
 names, numbers and quotations that are still needed, what was tried and did not work, and what is left to do next. Leave
 out what no longer matters. Write nothing but the summary.`;
 
-const usedTokens = ({ usage }: Message): number =>
-  usage.input_tokens +
-  usage.output_tokens +
-  (usage.cache_creation_input_tokens ?? 0) +
-  (usage.cache_read_input_tokens ?? 0);
+/** Hosts that are not the API leave figures out, or all of them. */
+const usedTokens = ({ usage }: Partial<Pick<Message, 'usage'>>): number => {
+  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = addUsage(
+    { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    usage,
+  );
+  return input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens;
+};
 
 const textOf = ({ content }: Message): string =>
   content
@@ -55,14 +58,25 @@ const asking = (
   };
 };
 
+/** Stop reasons of replies that are no summary, or the beginning of one. */
+const unfit: ReadonlySet<unknown> = /*#__PURE__*/ new Set([
+  'max_tokens',
+  'model_context_window_exceeded',
+  'refusal',
+]);
+
 const summarize = <T extends TurnHandle>(
   turn: Replied<T>,
   { model, prompt = defaultPrompt, onCompact }: SummarizeHistoryConfig<Replied<T>>,
 ): Observable<unknown> =>
   turn.ask(asking(turn.draft, prompt, model)).pipe(
-    map(textOf),
-    tap(summary => {
-      if (summary === '') throw new Error('summarizeHistory: the model gave no summary');
+    tap(reply => {
+      const summary = textOf(reply);
+      if (summary === '' || unfit.has(reply.stop_reason)) {
+        throw new Error(
+          `summarizeHistory: the model gave no whole summary, it stopped with ${String(reply.stop_reason)}`,
+        );
+      }
       onCompact?.({ summary, turn });
       turn.setMessages([{ role: 'user', content: summary }]);
     }),
@@ -71,21 +85,33 @@ const summarize = <T extends TurnHandle>(
 /**
  * Client-side compaction, for hosts of the API without the server's: after a turn that used more tokens than the
  * threshold, and is followed by another, asks for a summary in a request of its own, and goes on from the summary as the
- * one user message. The turn's calls and results are covered by it.
+ * one user message.
  *
  * ```
  * runner:   --1--------------2|
  *           summarizeHistory({ threshold: 100_000 })
  * requests: ^       ^        ^
- *           history  summary?  [summary]
+ *           [go]    |        [summary]
+ *                   [go, 1, results, prompt]
  * ```
  *
- * Two summaries in a row without getting below the threshold are the run's error. Throws a `RangeError` for a threshold
- * that is not positive.
+ * The turn's calls and results are covered by the summary; messages appended to the turn go out behind it, too. The
+ * request for it has the params of the run, without those that only shape a reply, and counts toward the usage, not
+ * toward `max_iterations`. Paused turns are left to come to an end first.
+ *
+ * A turn above the threshold right after a summary is the run's error, as are a summary that is empty, refused or cut,
+ * and what `onCompact` throws: a `RunnerError`, with the whole conversation in its state. Throws a `RangeError` for a
+ * threshold that is not positive.
  *
  * @example
  * ```ts
- * runner$.pipe(summarizeHistory({ threshold: 100_000, model: 'claude-haiku-5' }));
+ * runner$.pipe(
+ *   summarizeHistory({
+ *     threshold: 100_000,
+ *     model: 'claude-haiku-5',
+ *     onCompact: ({ summary, turn }) => console.log(turn.index, summary),
+ *   }),
+ * );
  * ```
  */
 export const summarizeHistory = <T extends TurnHandle>(
@@ -100,11 +126,12 @@ export const summarizeHistory = <T extends TurnHandle>(
       return source$.pipe(
         forEachTurn<T>(turn => {
           turn.onContinue(replied => {
+            // A paused reply has to go back last.
+            if (isPaused(replied.message)) return undefined;
             const used = usedTokens(replied.message);
-            // A paused reply has to go back last, so its turn comes to an end first.
-            if (used <= threshold || !replied.willContinue || isPaused(replied.message)) {
-              summarized &&= isPaused(replied.message);
-              return of();
+            if (used <= threshold || !replied.willContinue) {
+              summarized = false;
+              return undefined;
             }
             if (summarized) {
               throw new Error(

@@ -5,26 +5,32 @@ import { valuesOf } from '../values';
 import { forEachTurn } from './forEachTurn';
 
 /**
- * Takes the history over: the messages that `project` emits become those of the next request, in the place of the
- * history, the reply and its results. Where it emits nothing the turn goes its normal way.
+ * Takes the history over: the messages that `project` gives become those of the next request, in the place of the
+ * history, the reply and its results. Where it gives nothing the turn goes its normal way, of several arrays the last
+ * counts.
  *
  * ```
  * runner:   --1---------2---|
- *           takeOverHistory(turn => turn.index === 0 && messages)
+ *           takeOverHistory(turn => (turn.index === 0 ? messages : undefined))
  * requests: [user]  messages
  * ```
  *
- * A takeover makes the run go on also after a turn that calls no tool: let `project` emit nothing at some point, or set
- * `max_iterations`. Errors of `project` are the run's, as a `RunnerError`.
+ * `project` is called once the reply is complete, and the tools wait for what it gives: those of a discarded reply never
+ * start, calls that the messages end in are answered first. A takeover makes the run go on also after a turn that calls
+ * no tool: let `project` give nothing at some point, or set `max_iterations`. What `project` throws is the run's error, as
+ * a `RunnerError`, and so is an `InvalidHistoryError` for messages that the API would refuse.
  *
  * @example
  * ```ts
- * runner$.pipe(
- *   takeOverHistory(({ message, request }) => {
- *     if (message.stop_reason === 'refusal') return [...request.messages, { role: 'user', content: 'Try another way.' }];
- *     return undefined;
- *   }),
- * );
+ * runner$
+ *   .pipe(
+ *     takeOverHistory(({ message, request }, index) =>
+ *       message.stop_reason === 'refusal' && index < 3
+ *         ? [...request.messages, { role: 'user', content: 'Say what you can.' }]
+ *         : undefined,
+ *     ),
+ *   )
+ *   .subscribe();
  * ```
  */
 export const takeOverHistory = <T extends TurnHandle>(

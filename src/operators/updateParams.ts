@@ -6,17 +6,23 @@ import { forEachTurn } from './forEachTurn';
 
 /**
  * Other params from the next request on, the history untouched: what the patch names is set, `undefined` removes a
- * field. Where `project` emits nothing they stay.
+ * field. Where `project` gives nothing they stay; several patches are merged in order.
  *
  * ```
  * runner:   --1-----2-----3|
  *           updateParams(turn => (turn.index === 0 ? { model: 'claude-haiku-5' } : undefined))
- * model:    opus  haiku haiku
+ * model:    opus    haiku haiku
  * ```
+ *
+ * It makes no run go on. `project` is called once the reply is complete, and the tools wait for what it gives; what it
+ * throws is the run's error, as a `RunnerError`, and so is a `TypeError` for `messages` (see `takeOverHistory`), `tools`
+ * and `stream`.
  *
  * @example
  * ```ts
- * runner$.pipe(updateParams(({ message }) => (message.usage.output_tokens > 500 ? { max_tokens: 4096 } : undefined)));
+ * runner$
+ *   .pipe(updateParams(({ message }) => (message.usage.output_tokens > 500 ? { max_tokens: 4096 } : undefined)))
+ *   .subscribe();
  * ```
  */
 export const updateParams = <T extends TurnHandle>(
