@@ -41,9 +41,8 @@ for (const [step, script] of Object.entries(steps)) {
   const { status, signal } = spawnSync(`npm run --silent ${script}`, { stdio: 'inherit', shell: true });
   const ok = status === 0;
   (ok ? passed : failed).push(step);
-  console.log(
-    `=== ${step} ${ok ? 'passed' : 'FAILED'} in ${((performance.now() - start) / 1000).toFixed(1)} s`,
-  );
+  const how = ok ? 'passed' : `FAILED (${String(signal ?? status)})`;
+  console.log(`=== ${step} ${how} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 }
 
 console.log();

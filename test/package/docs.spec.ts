@@ -106,7 +106,8 @@ const withImports = (directory: string): Record<string, string> => {
     const unknown = program
       .getSemanticDiagnostics(program.getSourceFile(join(directory, name)))
       .map(
-        ({ messageText }) => /^Cannot find (?:name|namespace) '(\w+)'/.exec(flatten(messageText))?.[1] ?? '',
+        ({ messageText }) =>
+          /^Cannot find (?:name|namespace) '([\w$]+)'/.exec(flatten(messageText))?.[1] ?? '',
       );
     files[name] = `${text}${[...new Set(unknown)].map(importOf).join('\n')}\n`;
   }

@@ -1,5 +1,6 @@
 // What examples may use without declaring it.
 import * as t from 'io-ts';
+import { of, type Observable } from 'rxjs';
 import {
   scripted,
   streamingToolRunner,
@@ -79,3 +80,15 @@ export const params: ToolRunnerParams = {
 export const runner$ = toolRunner(source, params);
 
 export const streaming$ = streamingToolRunner(source, params);
+
+/** The user interface of the examples: agrees to everything. */
+export const askUser = (_question: unknown): Observable<boolean> => of(true);
+
+export const confirm$ = askUser;
+
+export const render = (_shown: unknown): void => undefined;
+
+export const mend = (input: unknown): unknown => input;
+
+/** A picture, in base64. */
+export const screenshot = 'iVBORw0KGgo=';
