@@ -33,6 +33,7 @@ import {
 } from './tools';
 import type { Decision, HookValue, ToolResult } from './turn';
 import type { TurnCore } from './turnCore';
+import { isThenable } from './values';
 
 /** What the calls of a run share. */
 export interface ToolBench {
@@ -107,13 +108,10 @@ const denied = (call: ToolUseBlock, reason: string): Prepared => ({
   result: failure(call, new ToolError(reason)),
 });
 
-const isPromiseLike = (value: object): value is PromiseLike<unknown> =>
-  typeof (value as { then?: unknown }).then === 'function';
-
 const decode = (tool: RunnableTool, input: unknown): Observable<Decoded> =>
   defer(() => {
     const decoded = tool.decode(input);
-    return isPromiseLike(decoded) ? from(decoded) : of(decoded);
+    return isThenable(decoded) ? from(decoded as PromiseLike<Decoded>) : of(decoded);
   });
 
 /** Text that was no JSON stands in the place of the input it was to be. */
@@ -279,7 +277,7 @@ const outputOf = (
       decode: tool.decode,
       run: (decoded, context) => {
         const returned = (tool as RunnableTool<unknown>).run(decoded, context);
-        single = typeof returned === 'object' && isPromiseLike(returned);
+        single = isThenable(returned);
         return returned;
       },
     };

@@ -1,7 +1,11 @@
 import { EMPTY, filter, from, isObservable, Observable, of, type ObservableInput } from 'rxjs';
 
-const has = (value: object, key: PropertyKey): boolean =>
-  typeof (value as Record<PropertyKey, unknown>)[key] === 'function';
+const hasMethod = <K extends PropertyKey>(value: unknown, key: K): value is Record<K, () => unknown> =>
+  ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+  typeof (value as Partial<Record<K, unknown>>)[key] === 'function';
+
+/** Whether it is a Promise, of whatever make. */
+export const isThenable = (value: unknown): value is PromiseLike<unknown> => hasMethod(value, 'then');
 
 const noop = (): void => undefined;
 
@@ -9,7 +13,7 @@ const noop = (): void => undefined;
  * An async iterable as an Observable whose unsubscription calls the iterator's `return()` at once. RxJS's `from` asks
  * for it only after the value being awaited has come, which for an iterator that hangs is never.
  */
-export const fromAsyncIterable = <Value>(iterable: AsyncIterable<Value>): Observable<Value> =>
+const fromAsyncIterable = <Value>(iterable: AsyncIterable<Value>): Observable<Value> =>
   new Observable(subscriber => {
     const iterator = iterable[Symbol.asyncIterator]();
     let ended = false;
@@ -43,30 +47,34 @@ export const fromAsyncIterable = <Value>(iterable: AsyncIterable<Value>): Observ
   });
 
 /**
- * What a callback gave, as an Observable: nothing is empty, also when it comes later, as from an async function; an
- * Observable, a Promise or an async iterable is converted; anything else is the value itself, strings and arrays
- * included, which are never iterated.
+ * What converts to an Observable of what comes later, converted: an Observable of any copy of RxJS, a Promise, an async
+ * iterable; undefined for anything else.
  */
-export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): Observable<Value> =>
-  given === undefined ? EMPTY : converted(given).pipe(filter(value => value !== undefined));
-
-const converted = <Value>(given: Value | ObservableInput<Value>): Observable<Value> => {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return of(given);
+export const laterValues = (given: unknown): Observable<unknown> | undefined => {
+  // Observables first: one that has been made async-iterable too keeps its own, synchronous, cancellation.
   if (
     isObservable(given) ||
-    has(given, 'then') ||
-    has(given, (Symbol as { observable?: symbol }).observable ?? '@@observable') ||
-    has(given, 'getReader')
+    hasMethod(given, (Symbol as { observable?: symbol }).observable ?? '@@observable') ||
+    isThenable(given)
   )
-    return from(given as ObservableInput<Value>);
-  if (has(given, Symbol.asyncIterator)) return fromAsyncIterable(given as AsyncIterable<Value>);
-  if (has(given, Symbol.iterator)) return from(given as Iterable<Value>);
-  return of(given as Value);
+    return from(given as Observable<unknown> | PromiseLike<unknown>);
+  return hasMethod(given, Symbol.asyncIterator)
+    ? fromAsyncIterable(given as AsyncIterable<unknown>)
+    : undefined;
+};
+
+/**
+ * What a callback gave, as an Observable: nothing is empty, also when it comes later, as from an async function; what
+ * converts to an Observable is converted; anything else is the value itself, strings and arrays included, which are
+ * never iterated.
+ */
+export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): Observable<Value> => {
+  if (given === undefined) return EMPTY;
+  const later$ = laterValues(given) as Observable<Value> | undefined;
+  return later$?.pipe(filter(value => value !== undefined)) ?? of(given as Value);
 };
 
 /** Leaves a Promise that nobody waits for any more without an unhandled rejection. */
 export const ignore = (given: unknown): void => {
-  if (typeof given === 'object' && given !== null && has(given, 'then')) {
-    (given as PromiseLike<unknown>).then(noop, noop);
-  }
+  if (isThenable(given)) given.then(noop, noop);
 };

@@ -1,64 +1,14 @@
-import { from, isObservable, map, Observable, of, tap, throwIfEmpty } from 'rxjs';
+import { map, Observable, of, tap, throwIfEmpty } from 'rxjs';
 import type { ToolUseBlock } from '../messages';
 import { isToolOutput, notAnOutput } from './output';
+import { ignore, laterValues } from '../values';
 import type { RunnableTool, ToolContext, ToolOutput } from './runnableTool';
-
-const noop = (): void => undefined;
-
-const hasMethod = <K extends PropertyKey>(value: unknown, key: K): value is Record<K, () => unknown> =>
-  ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
-  typeof (value as Partial<Record<K, unknown>>)[key] === 'function';
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> => hasMethod(value, 'then');
-
-/**
- * An async iterable as an Observable whose unsubscription calls the iterator's `return()` at once. RxJS's `from` asks
- * for it only after the value being awaited has come, which for a tool that hangs is never.
- */
-const fromAsyncIterable = (iterable: AsyncIterable<unknown>): Observable<unknown> =>
-  new Observable(subscriber => {
-    const iterator = iterable[Symbol.asyncIterator]();
-    let ended = false;
-    const pump = async (): Promise<void> => {
-      try {
-        do {
-          const result = await iterator.next();
-          if (result.done === true) {
-            ended = true;
-            subscriber.complete();
-          } else {
-            // What comes after the cancellation is dropped here.
-            subscriber.next(result.value);
-          }
-        } while (!subscriber.closed);
-      } catch (error) {
-        // Not to be returned to: an iterator that throws has ended.
-        ended = true;
-        subscriber.error(error);
-      }
-    };
-    void pump();
-    return () => {
-      if (ended) return;
-      // Nobody is left to hear how the cleanup went; a rejection must not become an unhandled one.
-      const cleanup = async (): Promise<void> => {
-        await iterator.return?.();
-      };
-      cleanup().catch(noop);
-    };
-  });
 
 const outputs = (toolName: string, returned: unknown): Observable<unknown> => {
   if (isToolOutput(returned)) return of(returned);
-  // Observables first: one that has been made async-iterable too keeps its own, synchronous, cancellation.
-  if (
-    isObservable(returned) ||
-    hasMethod(returned, (Symbol as { observable?: symbol }).observable ?? '@@observable') ||
-    isThenable(returned)
-  )
-    return from(returned as Observable<unknown> | PromiseLike<unknown>);
-  if (hasMethod(returned, Symbol.asyncIterator)) return fromAsyncIterable(returned as AsyncIterable<unknown>);
-  throw notAnOutput(toolName, returned);
+  const later$ = laterValues(returned);
+  if (later$ === undefined) throw notAnOutput(toolName, returned);
+  return later$;
 };
 
 /**
@@ -126,7 +76,7 @@ export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock):
     if (subscriber.closed) {
       // Cancelled by something that `run` did: nothing is started, and a promise is left alone without leaving its
       // rejection unhandled.
-      if (isThenable(returned)) returned.then(noop, noop);
+      ignore(returned);
       return;
     }
     values$

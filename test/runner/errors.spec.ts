@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { EMPTY, NEVER, of, Subject, tap, throwError, type Observable } from 'rxjs';
 import {
+  APIConnectionError,
   InvalidHistoryError,
   RunnerError,
   scripted,
@@ -278,11 +279,17 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
     },
   );
 
+  // The platform's own fetch for whole replies: node-fetch, in cross-fetch, never learns that a connection has died
+  // inside a body of known length, which is left to `idleTimeout` there.
   it('S5 a body that breaks off is a connection error at once', async () => {
-    const { source } = await startApi([{ misbehave: 'cut', reply: 'Hello' }], {}, { idleTimeout: 1000 });
+    const { source } = await startApi(
+      [{ misbehave: 'cut', reply: 'Hello' }],
+      {},
+      streaming ? {} : { fetch: globalThis.fetch, maxRetries: 0 },
+    );
     const seen = watch(run(source, params));
     await seen.ended;
-    expect((seen.error?.cause as Error).name).toBe('APIConnectionError');
+    expect(seen.error?.cause).toBeInstanceOf(APIConnectionError);
   });
 
   describe('tools that fail are data, whatever they throw', () => {
@@ -346,27 +353,24 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
     });
   });
 
-  it(
-    'a hook that fails inside next: the other subscribers of a shared run see the turn before its error',
-    () => {
-      const source = scripted([one, end]);
-      const log: string[] = [];
-      const seen = watch(
-        run(source, { ...params, tools: [fakeTool('t', () => 'x')] }).pipe(
-          tap({
-            next: turn => {
-              turn.onToolResults(fail);
-              collect(turn.runTools());
-              log.push('next returns');
-            },
-            error: () => log.push('error'),
-          }),
-        ),
-      );
-      expect(seen.error?.cause).toBe(boom);
-      expect(log.slice(-2)).toEqual(['next returns', 'error']);
-    },
-  );
+  it('a hook that fails inside next: the other subscribers of a shared run see the turn before its error', () => {
+    const source = scripted([one, end]);
+    const log: string[] = [];
+    const seen = watch(
+      run(source, { ...params, tools: [fakeTool('t', () => 'x')] }).pipe(
+        tap({
+          next: turn => {
+            turn.onToolResults(fail);
+            collect(turn.runTools());
+            log.push('next returns');
+          },
+          error: () => log.push('error'),
+        }),
+      ),
+    );
+    expect(seen.error?.cause).toBe(boom);
+    expect(log.slice(-2)).toEqual(['next returns', 'error']);
+  });
 
   if (streaming) {
     it('mid-stream: partial holds what had arrived', () => {
