@@ -1,18 +1,22 @@
 import { RunnerError } from './errors';
 import type { RunnerState } from './state';
 
-/** Which call of a runner has failed, and the state from which it is to go on. */
+/** A call of a runner that is to go on from where it has failed. */
 interface Resumption {
   readonly plan: object;
-  readonly state: RunnerState;
+  readonly error: RunnerError;
   /** A run has started from the state. */
   taken: boolean;
   /** Something between subscribes to the runner later. */
   postponed: boolean;
 }
 
-/** Runs a function that subscribes to a runner in order to resume; whether it has started, or is to do so later. */
-export type Resume = (subscribe: () => void) => boolean;
+/** How to go on from an error. */
+export interface Resume {
+  readonly error: RunnerError;
+  /** Runs what subscribes to the runner that has failed; whether that has gone on, or is to do so later. */
+  readonly start: (subscribe: () => void) => boolean;
+}
 
 const resumptions = new WeakMap<RunnerError, Resumption>();
 
@@ -24,7 +28,7 @@ let current: Resumption | undefined;
 
 /** Remembers which call of a runner an error came from. */
 export const failedWith = (error: RunnerError, plan: object): void => {
-  resumptions.set(error, { plan, state: error.state, taken: false, postponed: false });
+  resumptions.set(error, { plan, error, taken: false, postponed: false });
 };
 
 /** The state that the call of a runner is to start from, if it is subscribed to in order to resume. */
@@ -34,7 +38,7 @@ export const takeState = (plan: object): RunnerState | undefined => {
   resumption.taken = true;
   // For one run only, also when the run goes on synchronously and is subscribed to from within.
   current = undefined;
-  return resumption.state;
+  return resumption.error.state;
 };
 
 const resuming = (resumption: Resumption, subscribe: () => void): boolean => {
@@ -52,7 +56,7 @@ const resuming = (resumption: Resumption, subscribe: () => void): boolean => {
 /** How the run goes on that failed with `error`; undefined if that is not the error of a run. */
 export const resumptionOf = (error: unknown): Resume | undefined => {
   const resumption = error instanceof RunnerError ? resumptions.get(error) : undefined;
-  return resumption && (subscribe => resuming(resumption, subscribe));
+  return resumption && { error: resumption.error, start: subscribe => resuming(resumption, subscribe) };
 };
 
 /** For who subscribes later than it is subscribed to itself: what is being resumed now, to be resumed then. */
@@ -60,8 +64,11 @@ export const postpone = (): Resume | undefined => {
   const resumption = current;
   if (resumption === undefined) return undefined;
   resumption.postponed = true;
-  return subscribe => {
-    resumption.postponed = false;
-    return resuming(resumption, subscribe);
+  return {
+    error: resumption.error,
+    start: subscribe => {
+      resumption.postponed = false;
+      return resuming(resumption, subscribe);
+    },
   };
 };

@@ -23,14 +23,16 @@ export interface ResumeOnErrorConfig {
 }
 
 /** `source$`, in which the runner that has failed goes on; errors if it is not subscribed to. */
-export const resumed = <T>(source$: Observable<T>, resume: Resume): Observable<T> =>
+export const resumed = <T>(source$: Observable<T>, { error, start }: Resume): Observable<T> =>
   new Observable(subscriber => {
-    const started = resume(() => {
+    const started = start(() => {
       subscriber.add(source$.subscribe(subscriber));
     });
     if (started) return;
     subscriber.error(
-      new Error('resumeOnError: the runner above it was not subscribed to at once, so it cannot be resumed'),
+      new Error('resumeOnError: the runner above it was not subscribed to at once, so it cannot be resumed', {
+        cause: error,
+      }),
     );
   });
 
@@ -46,7 +48,8 @@ export const resumed = <T>(source$: Observable<T>, resume: Resume): Observable<T
  *
  * The runner sends what it would have sent, and runs no finished tool again; a reply that waited for its tools is
  * emitted again, as a turn of kind `resumed`. What stands between it and the runner is subscribed to afresh, what stands
- * below it goes on: mostly it belongs right below the runner.
+ * below it goes on: mostly it belongs right below the runner. But the Observables of the turn that failed have failed,
+ * so that what flattens them by itself, `mergeAll()` say, belongs above it.
  *
  * Errors that are not of the run pass, as does the last one when `count` is used up. What stands between it and the
  * runner must subscribe synchronously, as most operators do; otherwise it errors, saying so. Throws a `RangeError` for a

@@ -1,0 +1,503 @@
+import {
+  BehaviorSubject,
+  catchError,
+  concat,
+  EMPTY,
+  filter,
+  map,
+  merge,
+  mergeMap,
+  NEVER,
+  observeOn,
+  asyncScheduler,
+  of,
+  pipe,
+  share,
+  Subject,
+  subscribeOn,
+  switchMap,
+  take,
+  tap,
+  throwError,
+  timer,
+  type Observable,
+} from 'rxjs';
+import {
+  approveToolCalls,
+  finalMessage,
+  interject,
+  resumeOnError,
+  RunnerError,
+  scripted,
+  streamingToolRunner,
+  textDeltas,
+  toolRunner,
+  toRunResult,
+  updateParams,
+  type Message,
+  type StreamingTurn,
+  type Turn,
+  type TurnHandle,
+} from 'rx-tool-runner';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
+import { collect } from '../support/collect';
+import { marbles } from '../support/marbles';
+import { assistant, end, histories, operatorLaws, params, play, results } from '../support/operatorLaws';
+import { call, calls, result, says, user } from '../support/replies';
+import { runners, watch } from '../support/runners';
+import { fakeTool } from '../support/tools';
+import { expectNothingUnhandled } from '../support/unhandled';
+
+const go = user('go');
+const one = calls(call('1', 't'));
+const two = calls(call('2', 't'));
+const answered = [go, assistant(one), results(result('1', 'x'))];
+const overloaded = new Error('overloaded');
+const atOnce = () => of(undefined);
+
+expectNothingUnhandled();
+
+/** The replies, also where the turn of a stream has failed from which the run goes on. */
+const shown = (turn: TurnHandle) => turn.message$.pipe(catchError(() => EMPTY));
+
+/** A tool named `t`, and the ids of the calls that it has been run for. */
+const counted = () => {
+  const ran: string[] = [];
+  return { ran, tools: [fakeTool('t', (_input, { call: { id } }) => (ran.push(id), 'x'))] };
+};
+
+describe('resumeOnError', () => {
+  operatorLaws(() => resumeOnError({ count: 3 }));
+
+  describe.each(runners)('$runner', ({ run, streaming }) => {
+    // prettier-ignore
+    it('goes on from where the run stood, after the delay; no finished tool runs again', marbles(m => {
+      const first$ =  m.cold('--(r|)           ', { r: one });
+      const second$ = m.cold(  '--#            ', {}, overloaded);
+      const third$ =  m.cold(       '--(r|)    ', { r: end });
+      const asked1 =         '^-!              ';
+      const asked2 =         '--^-!            ';
+      const asked3 =         '-------^-!       ';
+      const turns =          '--a------(b|)    ';
+
+      const { ran, tools } = counted();
+      const source = scripted([first$, second$, third$]);
+      m.expect(run(source, { ...params, tools }).pipe(resumeOnError({ count: 1, delay: 3 }), mergeMap(shown))).toBeObservable(turns, { a: one, b: end });
+      m.expect(first$).toHaveSubscriptions(asked1);
+      m.expect(second$).toHaveSubscriptions(asked2);
+      m.expect(third$).toHaveSubscriptions(asked3);
+      m.flush();
+      expect(ran).toEqual(['1']);
+      expect(histories(source)).toEqual([[go], answered, answered]);
+    }));
+
+    // prettier-ignore
+    it('goes on at once, in a later turn of the event loop, if no delay is given', marbles(m => {
+      const first$ =  m.cold('--#       ', {}, overloaded);
+      const second$ = m.cold(  '--(r|)  ', { r: end });
+      const asked2 =         '--^-!     ';
+      const turns =          '----(a|)  ';
+
+      m.expect(run(scripted([first$, second$]), params).pipe(resumeOnError({ count: 1 }), mergeMap(shown))).toBeObservable(turns, { a: end });
+      m.expect(second$).toHaveSubscriptions(asked2);
+    }));
+
+    // prettier-ignore
+    it('shows a reply again that waited for its tools, and runs those that have not finished', marbles(m => {
+      const three = calls(call('1', 'fast'), call('2', 'slow'), call('3', 'asked'));
+      const first$ =  m.cold('-(r|)           ', { r: three });
+      const fast$ =   m.cold( '-(f|)          ', { f: 'F' });
+      const slow$ =   m.cold( '-----(s|)      ', { s: 'S' });
+      const no$ =     m.cold( '--#            ', {}, new Error('nobody there'));
+      const yes$ =    m.cold( '    -(y|)      ', { y: true });
+      const second$ = m.cold( '         -(r|) ', { r: end });
+      const asked1 =         '-^-!            ';
+      const asked2 =         '-----^!         ';
+      const ranFast =        '-^!             ';
+      const ranSlow1 =       '-^-!            ';
+      const ranSlow2 =       '-----^----!     ';
+      const asked3 =         '----------^!    ';
+      const turns =          '-a---a-----(b|) ';
+
+      const decisions = [no$, yes$];
+      const tools = [fakeTool('fast', () => fast$), fakeTool('slow', () => slow$), fakeTool('asked', () => 'A')];
+      const source = scripted([first$, second$]);
+      const run$ = run(source, { ...params, tools }).pipe(
+        approveToolCalls(({ name }) => (name === 'asked' ? decisions.shift() : true)),
+        resumeOnError({ count: 1, delay: 2 }),
+        mergeMap(shown),
+      );
+      m.expect(run$).toBeObservable(turns, { a: three, b: end });
+      m.expect(no$).toHaveSubscriptions(asked1);
+      m.expect(yes$).toHaveSubscriptions(asked2);
+      m.expect(fast$).toHaveSubscriptions(ranFast);
+      m.expect(slow$).toHaveSubscriptions([ranSlow1, ranSlow2]);
+      m.expect(second$).toHaveSubscriptions(asked3);
+      m.flush();
+      expect(histories(source)[1]).toEqual([go, assistant(three), results(result('1', 'F'), result('2', 'S'), result('3', 'A'))]);
+    }));
+
+    // prettier-ignore
+    it('is unsubscribed while it waits: no request follows', marbles(m => {
+      const first$ =  m.cold('--#     ', {}, overloaded);
+      const unsub =          '----!   ';
+      const asked1 =         '^-!     ';
+      const turns =          '-----   ';
+
+      const source = scripted([first$]);
+      m.expect(run(source, params).pipe(resumeOnError({ count: 1, delay: 10 }), mergeMap(shown)), unsub).toBeObservable(turns);
+      m.expect(first$).toHaveSubscriptions(asked1);
+      m.flush();
+      expect(source.requests).toHaveLength(1);
+    }));
+
+    // prettier-ignore
+    it('is unsubscribed after it has resumed: so is the run', marbles(m => {
+      const first$ =  m.cold('--#       ', {}, overloaded);
+      const second$ = m.cold('   ----(r|)', { r: end });
+      const unsub =          '-----!    ';
+      const asked2 =         '---^-!    ';
+
+      m.expect(run(scripted([first$, second$]), params).pipe(resumeOnError({ count: 1, delay: 1 }), mergeMap(shown)), unsub).toBeObservable('------');
+      m.expect(second$).toHaveSubscriptions(asked2);
+    }));
+
+    // prettier-ignore
+    it('the delay may be an Observable, whose first value starts it', marbles(m => {
+      const failing$ = m.cold('-#             ', {}, overloaded);
+      const last$ =    m.cold('        -(r|)  ', { r: end });
+      const delay1$ =  m.cold( '--x-x|        ');
+      const delay2$ =  m.cold(    '----(x|)   ');
+      const waited1 =         '-^-!           ';
+      const waited2 =         '----^---!      ';
+      const asked3 =          '--------^!     ';
+      const turns =           '---------(a|)  ';
+
+      const errors: [unknown, number][] = [];
+      const delay = (error: RunnerError, retryCount: number) => {
+        errors.push([error.cause, retryCount]);
+        return retryCount === 1 ? delay1$ : delay2$;
+      };
+      m.expect(run(scripted([failing$, failing$, last$]), params).pipe(resumeOnError({ count: 5, delay }), mergeMap(shown))).toBeObservable(turns, { a: end });
+      m.expect(delay1$).toHaveSubscriptions(waited1);
+      m.expect(delay2$).toHaveSubscriptions(waited2);
+      m.expect(last$).toHaveSubscriptions(asked3);
+      m.flush();
+      expect(errors).toEqual([[overloaded, 1], [overloaded, 2]]);
+    }));
+
+    it('count is how many times in all; the last error passes', () => {
+      const { ran, tools } = counted();
+      const errors = [1, 2, 3].map(number => new Error(`failure ${number}`));
+      const script = [errors[0]!, one, errors[1]!, two, errors[2]!];
+      const seen = play(run, script, resumeOnError({ count: 2, delay: atOnce }), { tools });
+      expect(seen.error).toBeInstanceOf(RunnerError);
+      expect(seen.error?.cause).toBe(errors[2]);
+      expect(seen.source.requests).toHaveLength(5);
+      expect(ran).toEqual(['1', '2']);
+      const none = play(run, [overloaded], resumeOnError({ count: 0 }));
+      expect(none.error?.cause).toBe(overloaded);
+    });
+
+    it.each<[string, () => Observable<unknown>, unknown]>([
+      ['completes without a value', () => EMPTY, overloaded],
+      ['errors', () => throwError(() => 'given up'), 'given up'],
+      [
+        'is not given, by a function that throws',
+        () => {
+          throw new Error('oops');
+        },
+        new Error('oops'),
+      ],
+    ])('a delay that %s: an error passes, and nothing is sent', (_, delay, error) => {
+      const seen = play(run, [overloaded], resumeOnError({ count: 3, delay }));
+      expect(seen.source.requests).toHaveLength(1);
+      const { cause = seen.error } = (seen.error ?? {}) as { cause?: unknown };
+      expect(cause).toEqual(error);
+    });
+
+    it('a delay may be a Promise', async () => {
+      const seen = play(run, [overloaded, end], resumeOnError({ count: 1, delay: () => Promise.resolve() }));
+      await seen.ended;
+      expect(seen.completed).toBe(true);
+      const given = play(
+        run,
+        [overloaded],
+        resumeOnError({ count: 1, delay: () => Promise.reject(new Error('given up')) }),
+      );
+      await given.ended;
+      expect(given.error).toEqual(new Error('given up'));
+    });
+
+    it('an error that is not of the run passes at once', () => {
+      const wrong = new Error('of an operator');
+      const delay = vi.fn(atOnce);
+      const seen = play(
+        run,
+        [end],
+        pipe(
+          map((): TurnHandle => {
+            throw wrong;
+          }),
+          resumeOnError({ count: 3, delay }),
+        ),
+      );
+      expect(seen.error).toBe(wrong);
+      const failed = play(run, [overloaded], turns$ => turns$).error!;
+      const made = new RunnerError(overloaded, failed.state);
+      const passed = collect(throwError(() => made).pipe(resumeOnError({ count: 3, delay })));
+      expect(passed.error).toBe(made);
+      expect(delay).not.toHaveBeenCalled();
+    });
+
+    it('what stands between it and the runner is subscribed to afresh, what stands below it goes on', () => {
+      const above: number[] = [];
+      const below: number[] = [];
+      const indices = (to: number[]) =>
+        updateParams<TurnHandle>((_turn, index) => {
+          to.push(index);
+          return undefined;
+        });
+      const { tools } = counted();
+      const seen = play(
+        run,
+        [one, overloaded, two, end],
+        pipe(indices(above), resumeOnError({ count: 1, delay: atOnce }), indices(below)),
+        { tools },
+      );
+      expect(seen.completed).toBe(true);
+      expect(above).toEqual([0, 0, 1]);
+      // The turn of a streamed reply comes before its request, and counts though that has failed.
+      expect(below).toEqual(streaming ? [0, 2, 3] : [0, 1, 2]);
+    });
+
+    it('a message that was typed while the request failed goes out with the next one', () => {
+      const typed$ = new Subject<ReturnType<typeof user>>();
+      const reply$ = new Subject<Message>();
+      const { tools } = counted();
+      const seen = play(
+        run,
+        [one, reply$, two, end],
+        pipe(resumeOnError<TurnHandle>({ count: 1, delay: atOnce }), interject(typed$)),
+        { tools },
+      );
+      typed$.next(user('by the way'));
+      reply$.error(overloaded);
+      expect(seen.completed).toBe(true);
+      expect(histories(seen.source).map(({ length }) => length)).toEqual([1, 3, 3, 6]);
+      expect(histories(seen.source)[3]?.at(-1)).toEqual(user('by the way'));
+    });
+
+    it('any operators may stand between', () => {
+      const { ran, tools } = counted();
+      const seen = play(
+        run,
+        [one, overloaded, two, overloaded, end],
+        pipe(
+          tap<TurnHandle>(),
+          filter(() => true),
+          share(),
+          mergeMap(turn => of(turn)),
+          resumeOnError({ count: 2, delay: atOnce }),
+        ),
+        { tools },
+      );
+      expect(seen.completed).toBe(true);
+      expect(ran).toEqual(['1', '2']);
+      expect(histories(seen.source).map(({ length }) => length)).toEqual([1, 3, 3, 5, 5]);
+    });
+
+    // prettier-ignore
+    it('those who share a run resume it together: it is sent once', marbles(m => {
+      const first$ =  m.cold('--(r|)        ', { r: one });
+      const second$ = m.cold(  '-#          ', {}, overloaded);
+      const third$ =  m.cold(    '  --(r|)  ', { r: end });
+      const asked3 =         '-----^-!      ';
+      const early =          '--a----(b|)   ';
+      // A streamed turn is emitted as the first one subscribes, before the other has joined.
+      const late = streaming ? '-------|      '
+                             : '--a----(b|)   ';
+
+      const { ran, tools } = counted();
+      const source = scripted([first$, second$, third$]);
+      const shared$ = run(source, { ...params, tools }).pipe(share());
+      m.expect(shared$.pipe(resumeOnError({ count: 1, delay: 2 }), mergeMap(shown))).toBeObservable(early, { a: one, b: end });
+      m.expect(shared$.pipe(resumeOnError({ count: 1, delay: 3 }), mergeMap(shown))).toBeObservable(late, { a: one, b: end });
+      m.expect(third$).toHaveSubscriptions(asked3);
+      m.flush();
+      expect(ran).toEqual(['1']);
+      expect(source.requests).toHaveLength(3);
+    }));
+
+    it.each([
+      [
+        'a click that starts the run',
+        (run$: Observable<TurnHandle>) =>
+          new BehaviorSubject('click').pipe(
+            observeOn(asyncScheduler),
+            switchMap(() => run$),
+          ),
+      ],
+      [
+        'a subscription in a later turn of the event loop',
+        (run$: Observable<TurnHandle>) => run$.pipe(subscribeOn(asyncScheduler)),
+      ],
+    ])('%s between it and the runner: an error that says so, with what had failed', async (_, between) => {
+      const source = scripted([overloaded]);
+      const seen = collect(between(run(source, params)).pipe(resumeOnError({ count: 1, delay: atOnce })));
+      await seen.ended;
+      expect(seen.error).toBeInstanceOf(Error);
+      expect((seen.error as Error).message).toMatch(/^resumeOnError: .*subscribed to at once/);
+      expect(((seen.error as Error).cause as RunnerError).cause).toBe(overloaded);
+      expect(source.requests).toHaveLength(1);
+    });
+
+    it('another subscription to the same runner starts from the beginning, also in between', () => {
+      const { tools } = counted();
+      const source = scripted([one, overloaded, one, end, end]);
+      const run$ = run(source, { ...params, tools });
+      const start$ = new Subject<void>();
+      const seen = watch(run$.pipe(resumeOnError({ count: 1, delay: () => start$ })));
+      const other = watch(run$);
+      expect(other.completed).toBe(true);
+      start$.next();
+      expect(seen.completed).toBe(true);
+      expect(histories(source)).toEqual([[go], answered, [go], answered, answered]);
+    });
+
+    it('the runner itself, subscribed to again by a tool while it resumes, starts from the beginning', () => {
+      let nested = 0;
+      const source = scripted([one, overloaded, two, end, end]);
+      const run$: Observable<TurnHandle> = run(source, {
+        ...params,
+        tools: [
+          fakeTool('t', (_input, { call: { id } }) => {
+            if (id === '2') watch(run$.pipe(tap(() => nested++)));
+            return 'x';
+          }),
+        ],
+      });
+      const seen = watch(run$.pipe(resumeOnError({ count: 1, delay: atOnce })));
+      expect(seen.completed).toBe(true);
+      expect(nested).toBe(1);
+      expect(histories(source).map(({ length }) => length)).toEqual([1, 3, 3, 1, 5]);
+    });
+
+    it('of several runs together the one that failed goes on, the others start again', () => {
+      const { tools } = counted();
+      const failing = scripted([one, overloaded, end]);
+      const waiting = scripted([NEVER, NEVER]);
+      const seen = watch(
+        merge(run(waiting, params), run(failing, { ...params, tools })).pipe(
+          resumeOnError({ count: 1, delay: atOnce }),
+        ),
+      );
+      expect(seen.error).toBeUndefined();
+      expect(histories(failing)).toEqual([[go], answered, answered]);
+      expect(histories(waiting)).toEqual([[go], [go]]);
+    });
+
+    it('two of them: the lower one goes on when the upper one has given up', () => {
+      const { ran, tools } = counted();
+      const failures = Array.from({ length: 4 }, () => overloaded);
+      const twice = pipe(
+        resumeOnError<TurnHandle>({ count: 1, delay: atOnce }),
+        resumeOnError({ count: 1, delay: atOnce }),
+      );
+      const seen = play(run, [one, ...failures.slice(1), end], twice, { tools });
+      expect(seen.completed).toBe(true);
+      expect(ran).toEqual(['1']);
+      expect(histories(seen.source).slice(1)).toEqual([answered, answered, answered, answered]);
+      const given = play(run, [one, ...failures], twice, { tools });
+      expect(given.error?.cause).toBe(overloaded);
+      expect(given.source.requests).toHaveLength(5);
+    });
+
+    it('max_iterations counts afresh, as for every resumed run', () => {
+      const { tools } = counted();
+      const seen = play(run, [one, overloaded, two, end], resumeOnError({ count: 1, delay: atOnce }), {
+        tools,
+        max_iterations: 2,
+      });
+      expect(seen.completed).toBe(true);
+      expect(seen.source.requests).toHaveLength(4);
+      expect(seen.settled.at(-1)?.state.iterations).toBe(4);
+    });
+
+    it('finalMessage and toRunResult may stand on either side', () => {
+      const script = [one, overloaded, end];
+      const again = <T>(turns$: Observable<T>) => turns$.pipe(resumeOnError({ count: 1, delay: atOnce }));
+      for (const seen of [
+        collect(run(scripted(script), { ...params, tools: counted().tools }).pipe(finalMessage(), again)),
+        collect(run(scripted(script), { ...params, tools: counted().tools }).pipe(again, finalMessage())),
+      ]) {
+        expect(seen.error).toBeUndefined();
+        expect(seen.values).toEqual([end]);
+      }
+      const above = collect(
+        run(scripted(script), { ...params, tools: counted().tools }).pipe(toRunResult(), again),
+      );
+      expect(above.values).toMatchObject([{ message: end, turns: 1 }]);
+      const below = collect(
+        run(scripted(script), { ...params, tools: counted().tools }).pipe(again, toRunResult()),
+      );
+      expect(below.values).toMatchObject([{ message: end, turns: 2 }]);
+      expect(below.values[0]?.messages).toEqual(above.values[0]?.messages);
+    });
+  });
+
+  it.each([
+    [
+      'above',
+      (run$: Observable<StreamingTurn>) =>
+        run$.pipe(textDeltas(), resumeOnError({ count: 1, delay: atOnce })),
+    ],
+    [
+      'below',
+      (run$: Observable<StreamingTurn>) =>
+        run$.pipe(resumeOnError({ count: 1, delay: atOnce }), textDeltas()),
+    ],
+  ])('a stream that breaks is asked for again; its text so far has been seen by textDeltas %s', (_, text) => {
+    const whole = says('Hello there');
+    const broken$ = concat(
+      scripted([whole], { chunk: 6 }).stream(params).pipe(take(3)),
+      throwError(() => overloaded),
+    );
+    const source = scripted([broken$, whole], { chunk: 6 });
+    const inner = vi.fn();
+    const run$ = streamingToolRunner(source, params).pipe(
+      tap(turn => {
+        collect(turn.pipe(tap({ error: inner })));
+      }),
+    );
+    const seen = collect(text(run$));
+    expect(seen.completed).toBe(true);
+    expect(seen.values).toEqual(['Hello ', 'Hello ', 'there']);
+    expect(inner).toHaveBeenCalledOnce();
+    expect(histories(source)).toEqual([[go], [go]]);
+  });
+
+  it.each([-1, 1.5, NaN, undefined])('a count of %s is refused', count => {
+    expect(() => resumeOnError({ count: count as number })).toThrow(RangeError);
+    expect(() => resumeOnError({ count: count as number })).toThrow(/count/);
+  });
+
+  it('keeps whatever type comes', () => {
+    const source = scripted([NEVER, NEVER]);
+    const again = { count: 1 };
+    expectTypeOf(toolRunner(source, params).pipe(resumeOnError(again))).toEqualTypeOf<Observable<Turn>>();
+    const streaming$ = streamingToolRunner(source, params);
+    expectTypeOf(streaming$.pipe(resumeOnError(again))).toEqualTypeOf<Observable<StreamingTurn>>();
+    expectTypeOf(streaming$.pipe(textDeltas(), resumeOnError(again))).toEqualTypeOf<Observable<string>>();
+    resumeOnError({
+      count: 1,
+      delay: (error, retryCount) => {
+        expectTypeOf(error).toEqualTypeOf<RunnerError>();
+        expectTypeOf(retryCount).toBeNumber();
+        return timer(1);
+      },
+    });
+    // @ts-expect-error a count is needed
+    expect(() => resumeOnError({})).toThrow();
+  });
+});
