@@ -1,4 +1,4 @@
-import { filter, last, mergeMap, type OperatorFunction } from 'rxjs';
+import { catchError, EMPTY, filter, last, mergeMap, type OperatorFunction } from 'rxjs';
 import type { Message } from '../messages';
 import type { TurnHandle } from '../turn';
 
@@ -28,7 +28,8 @@ export const finalMessage =
   source$ =>
     source$.pipe(
       filter(turn => turn.kind !== 'compaction'),
-      mergeMap(turn => turn.message$),
+      // Its error is the run's, which comes by itself, unless the run is resumed.
+      mergeMap(turn => turn.message$.pipe(catchError(() => EMPTY))),
       // An empty run errors, as `last` does.
       // eslint-disable-next-line rxjs-x/no-ignored-default-value
       last(),

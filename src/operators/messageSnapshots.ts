@@ -1,20 +1,28 @@
-import { defer, filter, map, mergeMap, type OperatorFunction } from 'rxjs';
+import { catchError, defer, EMPTY, filter, map, mergeMap, type OperatorFunction } from 'rxjs';
 import type { Message } from '../messages';
 import { accumulator } from '../messages/accumulator';
 import type { StreamingTurn } from '../turn';
 
 /**
- * The reply so far, after every event of a streaming run; compactions are passed over.
+ * The reply so far, after every event of a streaming run that tells something of it; compactions are passed over.
  *
  * ```
- * runner:  x-----------y-------|
+ * runner:  x----------y-------|
+ *          x: -ab--c--|
+ *                     y: -d---|
  *          messageSnapshots()
- *          --(m1)-(m2)---(m3)--|
+ *          --12--3-----4------|
  * ```
+ *
+ * Each is a message of its own, which later events leave as it is; the last one of a turn is its reply. A tool call that
+ * is on its way has the `input` that it started with. Errors with the run's `RunnerError`.
  *
  * @example
  * ```ts
- * streamingToolRunner(source, params).pipe(messageSnapshots()).subscribe(message => render(message));
+ * const textOf = ({ content }: Message) => content.map(block => (block.type === 'text' ? block.text : block.type)).join();
+ * streamingToolRunner(source, params)
+ *   .pipe(messageSnapshots(), map(textOf), distinctUntilChanged())
+ *   .subscribe(text => console.log(text));
  * ```
  */
 export const messageSnapshots = (): OperatorFunction<StreamingTurn, Message> => source$ =>
@@ -24,6 +32,8 @@ export const messageSnapshots = (): OperatorFunction<StreamingTurn, Message> => 
       defer(() => {
         const received = accumulator();
         return turn.pipe(
+          // Its error is the run's, which comes by itself, unless the run is resumed.
+          catchError(() => EMPTY),
           map(event => {
             received.next(event);
             return received.partial();
