@@ -362,6 +362,8 @@ class Run implements TurnLoop {
       throw new TypeError('the source gave something that is no message');
     }
     freeze(message);
+    // The same object may come as a second reply, of a script for example: its calls are new ones.
+    for (const call of dueCalls(message)) this.#bench.ran.delete(call);
     this.state = reduce(this.state, { _tag: 'Replied', message, learned: this.#container });
     this.#container = message.container?.id ?? this.#container;
     core.replied(message);
