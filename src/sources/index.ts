@@ -1,3 +1,4 @@
+export { anthropicClient, type AnthropicClient } from './anthropicClient';
 export {
   APIConnectionError,
   APIConnectionTimeoutError,
