@@ -19,5 +19,6 @@ export { stopWhen } from './stopWhen';
 export { summarizeHistory, type SummarizeHistoryConfig } from './summarizeHistory';
 export { takeOverHistory } from './takeOverHistory';
 export { textDeltas } from './textDeltas';
+export { toolInputs, type PartialInput, type ToolInputUpdate } from './toolInputs';
 export { toRunResult, type RunResult } from './toRunResult';
 export { updateParams } from './updateParams';
