@@ -1,32 +1,38 @@
-import { tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { tap } from 'rxjs';
 import type { MessageInput } from '../history';
 import type { HookValue, Replied, TurnHandle } from '../turn';
 import { valuesOf } from '../values';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /**
  * Follow-ups: the messages that `project` emits go out behind the reply and its results, and make a run go on that would
- * have ended. It is called once the tools of the turn have run. Let it emit nothing at some point, or set
- * `max_iterations`.
+ * have ended.
  *
  * ```
- * runner:   --tools-----final----------final|
+ * runner:   --1--------2--------(3|)
  *           appendMessages(turn => (turn.index === 1 ? followUp : undefined))
- * requests:         [.., results]  [.., final, followUp]
+ * requests: ^          ^        ^
+ *           [go]       [go, 1, results]
+ *                               [go, 1, results, 2, followUp]
  * ```
+ *
+ * It is called once the tools of the turn have run; all that it emits is appended. Let it emit nothing at some point, or
+ * set `max_iterations`. What it throws is the error of the run, a `RunnerError`.
  *
  * @example
  * ```ts
- * runner$.pipe(
- *   appendMessages(({ message, index }) =>
- *     index === 0 && message.stop_reason === 'end_turn' ? { role: 'user', content: 'Check that once more.' } : undefined,
- *   ),
- * );
+ * runner$
+ *   .pipe(
+ *     appendMessages(({ message, index }) =>
+ *       index < 2 && message.stop_reason === 'end_turn' ? { role: 'user', content: 'Are you sure?' } : undefined,
+ *     ),
+ *   )
+ *   .subscribe(({ request }) => console.log(request.messages.at(-1)?.content));
  * ```
  */
-export const appendMessages = <T extends TurnHandle>(
-  project: (turn: Replied<T>, index: number) => HookValue<MessageInput | readonly MessageInput[]>,
-): MonoTypeOperatorFunction<T> =>
+export const appendMessages = (
+  project: (turn: Replied<TurnHandle>, index: number) => HookValue<MessageInput | readonly MessageInput[]>,
+): TurnOperator =>
   forEachTurn((turn, index) => {
     turn.onContinue(replied =>
       valuesOf<MessageInput | readonly MessageInput[]>(project(replied, index)).pipe(

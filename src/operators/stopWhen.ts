@@ -1,11 +1,10 @@
-import { tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { tap } from 'rxjs';
 import type { HookValue, Replied, TurnHandle } from '../turn';
 import { valuesOf } from '../values';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /**
- * Ends the run after the first turn that matches, that turn included; none of its tools runs. Unlike `takeWhile` it lets
- * a streamed reply arrive in full, and `settled$` carries the state from which the run can go on.
+ * Ends the run after the first turn that matches, that turn included; none of its tools runs.
  *
  * ```
  * runner:  --1-----2-----3|
@@ -13,14 +12,26 @@ import { forEachTurn } from './forEachTurn';
  *          --1-----(2|)
  * ```
  *
+ * Unlike `takeWhile` it lets a streamed reply arrive in full, and `settled$` carries the state from which the run can go
+ * on, its tools first. What the predicate throws is the error of the run, a `RunnerError`.
+ *
  * @example
  * ```ts
- * runner$.pipe(stopWhen(turn => turn.toolCalls.some(call => call.name === 'final_answer')));
+ * runner$
+ *   .pipe(
+ *     stopWhen(({ toolCalls }) => toolCalls.some(({ name }) => name === 'get_weather')),
+ *     toRunResult(),
+ *   )
+ *   .subscribe(({ reason, state }) => console.log(reason, state.pending?.message.stop_reason));
+ * ```
+ *
+ * ```text
+ * stop tool_use
  * ```
  */
-export const stopWhen = <T extends TurnHandle>(
-  predicate: (turn: Replied<T>, index: number) => HookValue<boolean>,
-): MonoTypeOperatorFunction<T> =>
+export const stopWhen = (
+  predicate: (turn: Replied<TurnHandle>, index: number) => HookValue<boolean>,
+): TurnOperator =>
   forEachTurn((turn, index) => {
     turn.onReply(replied =>
       valuesOf<boolean>(predicate(replied, index)).pipe(

@@ -1,0 +1,489 @@
+import { map, mergeMap, NEVER, of, pipe, Subject, take, type Observable } from 'rxjs';
+import {
+  appendMessages,
+  approveToolCalls,
+  cacheToolResults,
+  compactWhen,
+  finalMessage,
+  interceptToolErrors,
+  logTurns,
+  mapToolResults,
+  repairToolCalls,
+  retryOnMaxTokens,
+  RunnerError,
+  scripted,
+  stopWhen,
+  streamingToolRunner,
+  summarizeHistory,
+  takeOverHistory,
+  toolRunner,
+  toRunResult,
+  updateParams,
+  type Message,
+  type MessageCreateParams,
+  type Replied,
+  type StreamingTurn,
+  type Turn,
+  type TurnHandle,
+} from 'rx-tool-runner';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { collect } from '../support/collect';
+import { silent } from '../support/logger';
+import { marbles } from '../support/marbles';
+import {
+  assistant,
+  callbackLaws,
+  end,
+  histories,
+  onFirst,
+  operatorLaws,
+  params,
+  passesOverCompaction,
+  play,
+  results,
+} from '../support/operatorLaws';
+import { call, calls, message, result, says, textBlock, user } from '../support/replies';
+import { lastSettled, runners } from '../support/runners';
+import { fakeTool } from '../support/tools';
+import { expectNothingUnhandled } from '../support/unhandled';
+
+const go = user('go');
+const one = calls(call('1', 't'));
+const two = calls(call('2', 't'));
+const tools = [fakeTool('t', () => 'x')];
+const answered = [go, assistant(one), results(result('1', 'x'))];
+const beta = 'compact-2026-09-04';
+const compacted = (content: string | null): Message =>
+  message([{ type: 'compaction', content, encrypted_content: null }], { stop_reason: 'compaction' });
+const summary = compacted('so far');
+
+expectNothingUnhandled();
+
+/** The kinds of the turns and their replies, for a diagram. */
+const turns = mergeMap((turn: TurnHandle) =>
+  turn.message$.pipe(map(({ stop_reason }) => [turn.kind, turn.index, stop_reason])),
+);
+
+describe('compactWhen', () => {
+  operatorLaws(() => compactWhen(() => false));
+  passesOverCompaction(() => compactWhen(() => true));
+
+  // `true` has another request come in between, so that the laws, which look at the next one, are told `false`.
+  callbackLaws<boolean>({
+    operator: compactWhen,
+    reply: one,
+    tools,
+    value: false,
+    other: false,
+    counts: 'last',
+    shown: ({ turns: seen }) => seen.map(({ kind }) => kind),
+    taken: ['reply', 'reply'],
+    nothing: ['reply', 'reply'],
+  });
+
+  describe.each(runners)('$runner', ({ run }) => {
+    // prettier-ignore
+    it('C1 compacts before the next request, when the tools have run', marbles(m => {
+      const first$ =   m.cold('--(r|)              ', { r: one });
+      const tool$ =    m.cold(  '--(x|)            ', { x: 'x' });
+      const compact$ = m.cold(    '---(r|)         ', { r: summary });
+      const second$ =  m.cold(       '--(r|)       ', { r: end });
+      const ran =             '--^-!               ';
+      const asked =           '----^--!            ';
+      const asked2 =          '-------^-!          ';
+      const seen =            '--a----c-(b|)       ';
+
+      const source = scripted([first$, compact$, second$]);
+      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
+      m.expect(run$.pipe(compactWhen(onFirst(true)), turns)).toBeObservable(seen, {
+        a: ['reply', 0, 'tool_use'], c: ['compaction', 0, 'compaction'], b: ['reply', 1, 'end_turn'],
+      });
+      m.expect(tool$).toHaveSubscriptions(ran);
+      m.expect(compact$).toHaveSubscriptions(asked);
+      m.expect(second$).toHaveSubscriptions(asked2);
+      m.flush();
+      expect(histories(source)).toEqual([[go], answered, [assistant(summary)]]);
+      expect(source.requests.map(({ compaction, betas }) => [compaction, betas])).toEqual([
+        [undefined, undefined],
+        [{ type: 'summarize' }, [beta]],
+        [undefined, [beta]],
+      ]);
+    }));
+
+    // prettier-ignore
+    it('C3 scheduled in the final turn it still runs, and the run ends behind it', marbles(m => {
+      const first$ =   m.cold('--(r|)     ', { r: end });
+      const compact$ = m.cold(  '---(r|)  ', { r: summary });
+      const asked =           '--^--!     ';
+      const seen =            '--a--(c|)  ';
+
+      const source = scripted([first$, compact$]);
+      m.expect(run(source, params).pipe(compactWhen(() => true), turns)).toBeObservable(seen, {
+        a: ['reply', 0, 'end_turn'], c: ['compaction', 0, 'compaction'],
+      });
+      m.expect(compact$).toHaveSubscriptions(asked);
+      m.flush();
+      expect(histories(source)[1]).toEqual([go, assistant(end)]);
+    }));
+
+    // prettier-ignore
+    it('is unsubscribed with the run: the request that compacts', marbles(m => {
+      const first$ =   m.cold('--(r|)     ', { r: one });
+      const compact$ = m.cold(  '---(r|)  ', { r: summary });
+      const unsub =           '----!      ';
+      const asked =           '--^-!      ';
+      const seen =            '--a--      ';
+
+      const source = scripted([first$, compact$]);
+      m.expect(run(source, { ...params, tools }).pipe(compactWhen(() => true), turns), unsub).toBeObservable(seen, { a: ['reply', 0, 'tool_use'] });
+      m.expect(compact$).toHaveSubscriptions(asked);
+      m.flush();
+      expect(source.requests).toHaveLength(2);
+    }));
+
+    // prettier-ignore
+    it('an error of the request that compacts is that of the run, with the state before it', marbles(m => {
+      const first$ =   m.cold('--(r|)   ', { r: one });
+      const compact$ = m.cold(  '-#    ');
+      const seen =            '--a#     ';
+
+      m.expect(run(scripted([first$, compact$]), { ...params, tools }).pipe(compactWhen(() => true), turns))
+        .toBeObservable(seen, { a: ['reply', 0, 'tool_use'] }, new RunnerError('error', undefined as never));
+    }));
+
+    it('what fails while it compacts can be resumed, without the compaction', () => {
+      const seen = play(
+        run,
+        [one, new Error('overloaded')],
+        compactWhen(() => true),
+        { tools },
+      );
+      const { state } = seen.error!;
+      expect(state.messages).toEqual(answered);
+      const resumed = play(
+        run,
+        [end],
+        compactWhen(() => false),
+        { tools, state },
+      );
+      expect(histories(resumed.source)).toEqual([answered]);
+    });
+
+    it('sends the config, and leaves out what only shapes a reply', () => {
+      const seen = play(
+        run,
+        [one, summary, end],
+        compactWhen(onFirst(true), { instructions: 'Keep the names.' }),
+        {
+          tools,
+          system: 'Be brief.',
+          betas: ['another'],
+          metadata: { user_id: 'me' },
+          stop_sequences: ['END'],
+          tool_choice: { type: 'any' },
+          context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+          output_config: { effort: 'low', format: { type: 'json_schema', schema: { type: 'object' } } },
+        },
+      );
+      expect(seen.error).toBeUndefined();
+      const [first, compaction, second] = seen.source.requests as MessageCreateParams[];
+      expect(compaction).toEqual({
+        model: 'claude-opus-5-5',
+        max_tokens: 100,
+        messages: answered,
+        tools: first?.tools,
+        system: 'Be brief.',
+        betas: ['another', beta],
+        metadata: { user_id: 'me' },
+        output_config: { effort: 'low' },
+        compaction: { type: 'summarize', instructions: 'Keep the names.' },
+      });
+      expect(second).toEqual({ ...first, messages: [assistant(summary)], betas: ['another', beta] });
+    });
+
+    it.each([
+      ['auto', { type: 'auto' as const }],
+      ['none', { type: 'none' as const }],
+    ])('a tool_choice of %s forces nothing, and stays', (_, tool_choice) => {
+      const seen = play(run, [one, summary, end], compactWhen(onFirst(true)), { tools, tool_choice });
+      expect(seen.source.requests[1]).toMatchObject({ tool_choice });
+    });
+
+    it.each([
+      ['no block', message([textBlock('I will not')], { stop_reason: 'end_turn' })],
+      ['an empty summary', compacted(null)],
+      ['nothing at all', message([], { stop_reason: 'compaction' })],
+    ])('a reply with %s keeps the history', (_, reply) => {
+      const seen = play(run, [one, reply, end], compactWhen(onFirst(true)), { tools });
+      expect(seen.completed).toBe(true);
+      expect(histories(seen.source)[2]).toEqual(answered);
+    });
+
+    it('waits while a paused turn goes on', () => {
+      const paused = says('hm', { stop_reason: 'pause_turn' });
+      const seen = play(run, [paused, one, summary, end], compactWhen(onFirst(true)), { tools });
+      expect(seen.completed).toBe(true);
+      expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'reply', 'compaction', 'reply']);
+      expect(histories(seen.source)).toEqual([
+        [go],
+        [go, assistant(paused)],
+        [go, assistant(paused), ...answered.slice(1)],
+        [assistant(summary)],
+      ]);
+    });
+
+    it('C1 counts neither as a turn nor toward max_iterations', () => {
+      const seen = play(
+        run,
+        [one, summary, two, summary],
+        compactWhen(() => true),
+        { tools, max_iterations: 2 },
+      );
+      expect(seen.completed).toBe(true);
+      expect(seen.turns.map(({ kind, index }) => [kind, index])).toEqual([
+        ['reply', 0],
+        ['compaction', 0],
+        ['reply', 1],
+        ['compaction', 1],
+      ]);
+      expect(lastSettled(seen)).toMatchObject({
+        next: 'end',
+        reason: 'max_iterations',
+        state: { iterations: 2, messages: [assistant(summary)] },
+      });
+    });
+
+    it('C3 is refused beside a compact_* context edit', () => {
+      const seen = play(
+        run,
+        [one],
+        compactWhen(() => true),
+        {
+          tools,
+          context_management: { edits: [{ type: 'compact_20260112' }] },
+        },
+      );
+      expect(seen.error).toBeInstanceOf(RunnerError);
+      expect(seen.error?.cause).toBeInstanceOf(TypeError);
+      expect(seen.error?.message).toMatch(/compact_\*/);
+      expect(seen.source.requests).toHaveLength(1);
+    });
+
+    it('C3 refused also where another operator adds the edit afterwards', () => {
+      const seen = play(
+        run,
+        [one],
+        pipe(
+          compactWhen(() => true),
+          updateParams(() => ({ context_management: { edits: [{ type: 'compact_20260112' }] } })),
+        ),
+        { tools },
+      );
+      expect(seen.error?.cause).toBeInstanceOf(TypeError);
+      expect(seen.source.requests).toHaveLength(1);
+    });
+
+    it('C3 not while a call is unanswered: a stopped run is not compacted', () => {
+      const seen = play(
+        run,
+        [one],
+        pipe(
+          compactWhen(() => true),
+          stopWhen(() => true),
+        ),
+        { tools },
+      );
+      expect(seen.completed).toBe(true);
+      expect(seen.settled).toMatchObject([{ reason: 'stop', state: { pending: { message: one } } }]);
+      expect(seen.source.requests).toHaveLength(1);
+    });
+
+    it('C3 calls that a cut reply leaves at the end are not compacted', () => {
+      const cut = message([call('1', 't')], { stop_reason: 'max_tokens' });
+      const seen = play(
+        run,
+        [cut],
+        compactWhen(() => true),
+        { tools },
+      );
+      expect(seen.completed).toBe(true);
+      expect(seen.source.requests).toHaveLength(1);
+      expect(lastSettled(seen)).toMatchObject({ reason: 'max_tokens', state: { pending: { message: cut } } });
+    });
+
+    it('of the messages appended in the turn it makes a summary, and of the params patched in it', () => {
+      const seen = play(
+        run,
+        [one, summary, end],
+        pipe(
+          compactWhen(onFirst(true)),
+          appendMessages(onFirst(user('and?'))),
+          updateParams(onFirst({ max_tokens: 200 })),
+        ),
+        { tools },
+      );
+      expect(histories(seen.source)).toEqual([[go], [...answered, user('and?')], [assistant(summary)]]);
+      expect(seen.source.requests.map(({ max_tokens }) => max_tokens)).toEqual([100, 200, 200]);
+    });
+
+    it('of a history that was taken over', () => {
+      const seen = play(
+        run,
+        [one, summary, end],
+        pipe(compactWhen(onFirst(true)), takeOverHistory(onFirst([user('other')]))),
+        { tools },
+      );
+      expect(histories(seen.source)).toEqual([[go], [user('other')], [assistant(summary)]]);
+    });
+
+    it('two of them compact once, as the lower one says', () => {
+      const seen = play(
+        run,
+        [one, summary, end],
+        pipe(
+          compactWhen(onFirst(true), { instructions: 'upper' }),
+          compactWhen(onFirst(true), { instructions: 'lower' }),
+        ),
+        { tools },
+      );
+      expect(seen.completed).toBe(true);
+      expect(seen.source.requests[1]).toMatchObject({ compaction: { instructions: 'lower' } });
+    });
+
+    it('once compacted, it is not compacted again unless it matches again', () => {
+      const indices: number[] = [];
+      const seen = play(
+        run,
+        [one, summary, two, end],
+        compactWhen((_turn, index) => {
+          indices.push(index);
+          return index === 0;
+        }),
+        { tools },
+      );
+      expect(seen.completed).toBe(true);
+      expect(indices).toEqual([0, 1, 2]);
+      expect(histories(seen.source)[3]).toEqual([
+        assistant(summary),
+        assistant(two),
+        results(result('2', 'x')),
+      ]);
+    });
+
+    it('C3 the operators of the catalogue pass over its turn, and the results of a run do', () => {
+      const kinds: string[] = [];
+      const see = <Value>(turn: TurnHandle, value?: Value): Value | undefined => {
+        kinds.push(turn.kind);
+        return value;
+      };
+      const source = scripted([one, summary, end]);
+      const seen = collect(
+        run(source, { ...params, tools }).pipe(
+          compactWhen(turn => see(turn, turn.index === 0)),
+          takeOverHistory(turn => see(turn)),
+          retryOnMaxTokens({ ceiling: 1000, onRetry: ({ turn }) => see(turn) }),
+          interceptToolErrors((_failed, turn) => see(turn)),
+          mapToolResults((_result, turn) => see(turn)),
+          cacheToolResults(),
+          approveToolCalls((_call, turn) => see(turn, true)),
+          repairToolCalls((_call, _error, turn) => see(turn)),
+          updateParams(turn => see(turn)),
+          appendMessages(turn => see(turn)),
+          stopWhen(turn => see(turn, false)),
+          summarizeHistory({ threshold: 1_000_000 }),
+          logTurns(silent),
+          toRunResult(),
+        ),
+      );
+      expect(seen.error).toBeUndefined();
+      expect(new Set(kinds)).toEqual(new Set(['reply']));
+      expect(seen.values).toMatchObject([
+        { message: end, turns: 2, reason: 'end_turn', messages: [assistant(summary), assistant(end)] },
+      ]);
+      const final = collect(
+        run(scripted([end, summary]), params).pipe(
+          compactWhen(() => true),
+          finalMessage(),
+        ),
+      );
+      expect(final.values).toEqual([end]);
+    });
+
+    it('its turn carries usage, and what is appended in it goes out behind the summary', () => {
+      const seen = play(
+        run,
+        [says('hm'), summary, end],
+        pipe(compactWhen(onFirst(true)), turns$ =>
+          turns$.pipe(
+            map(turn => {
+              if (turn.kind === 'compaction') turn.append(user('and?'));
+              return turn;
+            }),
+          ),
+        ),
+      );
+      expect(seen.completed).toBe(true);
+      expect(histories(seen.source)[2]).toEqual([assistant(summary), user('and?')]);
+      expect(lastSettled(seen).state.usage).toMatchObject({ input_tokens: 30, output_tokens: 15 });
+    });
+
+    it('take(2) of a run that is compacted after every turn', () => {
+      const script = Array.from({ length: 20 }, (_, index) =>
+        index % 2 === 0 ? calls(call(`c${index}`, 't')) : summary,
+      );
+      const seen = play(
+        run,
+        script,
+        pipe(
+          compactWhen(() => true),
+          take(4),
+        ),
+        { tools },
+      );
+      expect(seen.completed).toBe(true);
+      expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'compaction', 'reply', 'compaction']);
+    });
+
+    it('decides as late as it likes: the tools wait', () => {
+      const matches$ = new Subject<boolean>();
+      const ran: string[] = [];
+      const seen = play(
+        run,
+        [one, summary, end],
+        compactWhen(({ index }) => (index === 0 ? matches$ : false)),
+        {
+          tools: [fakeTool('t', () => (ran.push('t'), 'x'))],
+        },
+      );
+      expect(ran).toEqual([]);
+      matches$.next(true);
+      matches$.complete();
+      expect(seen.completed).toBe(true);
+      expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'compaction', 'reply']);
+    });
+  });
+
+  it('gives the predicate the type of the turn', () => {
+    const source = scripted([NEVER, NEVER]);
+    const plain$ = toolRunner(source, params).pipe(
+      compactWhen((turn, index) => {
+        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(index).toBeNumber();
+        return turn.message.usage.input_tokens > 100;
+      }),
+    );
+    expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
+    const streaming$ = streamingToolRunner(source, params).pipe(
+      compactWhen(
+        turn => {
+          expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+          return of(true);
+        },
+        { instructions: 'x' },
+      ),
+    );
+    expectTypeOf(streaming$).toEqualTypeOf<Observable<StreamingTurn>>();
+    // @ts-expect-error the type is ours to say
+    compactWhen(() => true, { type: 'summarize' });
+  });
+});
