@@ -30,7 +30,7 @@ type TheirParams = Parameters<Anthropic['beta']['messages']['toolRunner']>[0];
 type TheirMessage = Awaited<ReturnType<BetaToolRunner<false>['done']>>;
 
 /** What the tool of either side gets beside its input. */
-export interface Hands {
+interface Hands {
   /** The side's own class. */
   readonly ToolError: new (content: ToolOutput) => Error;
   readonly id: string;
@@ -46,7 +46,7 @@ export interface SharedTool {
 }
 
 /** A tool whose two definitions are no copies of each other. */
-export interface TwoTools {
+interface TwoTools {
   readonly theirs: BetaRunnableTool;
   readonly ours: RunnableTool;
 }
