@@ -1,0 +1,412 @@
+import * as t from 'io-ts';
+import { NEVER, pipe, Subject, tap, type Observable } from 'rxjs';
+import {
+  approveToolCalls,
+  scripted,
+  streamingToolRunner,
+  tool,
+  toolRunner,
+  TurnSealedError,
+  type Decision,
+  type Message,
+  type Replied,
+  type StreamingTurn,
+  type ToolUseBlock,
+  type Turn,
+} from 'rx-tool-runner';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
+import { collect } from '../support/collect';
+import { marbles } from '../support/marbles';
+import {
+  assistant,
+  callbackLaws,
+  end,
+  histories,
+  operatorLaws,
+  params,
+  passesOverCompaction,
+  play,
+  replies,
+  results,
+} from '../support/operatorLaws';
+import { call, calls, result, user } from '../support/replies';
+import { runners } from '../support/runners';
+import { fakeTool } from '../support/tools';
+import { expectNothingUnhandled } from '../support/unhandled';
+
+const go = user('go');
+const ab = calls(call('1', 'a'), call('2', 'b'));
+const abc = calls(call('1', 'a'), call('2', 'b'), call('3', 'c'));
+
+/** A tool that takes a number, and says what it ran with. */
+const add = tool({
+  name: 'add',
+  description: 'adds one',
+  input: t.type({ n: t.number }),
+  run: ({ n }) => `ran with ${n}`,
+});
+const one = calls(call('1', 'add', { n: 1 }));
+const denied = (id: string, reason: string) => result(id, reason, { is_error: true });
+
+expectNothingUnhandled();
+
+describe('approveToolCalls', () => {
+  operatorLaws(() => approveToolCalls(() => true));
+  passesOverCompaction(() => approveToolCalls(() => true));
+
+  callbackLaws<Decision>({
+    operator: callback => approveToolCalls((_call, turn) => callback(turn)),
+    reply: one,
+    tools: [add],
+    value: { input: { n: 7 } },
+    other: 'not this',
+    counts: 'first',
+    shown: ({ source }) => source.requests[1]?.messages.at(-1),
+    taken: results(result('1', 'ran with 7')),
+    nothing: results(denied('1', 'The call was not approved: no decision was made')),
+  });
+
+  describe.each(runners)('$runner', ({ run }) => {
+    // prettier-ignore
+    it('a decision that takes its time delays its own call, not the others; the request waits for all', marbles(m => {
+      const first$ = m.cold(  '-(r|)          ', { r: ab });
+      const asked$ = m.cold(   '-----t-f-|    ', { t: true, f: false });
+      const a$ = m.cold(       '---(x|)       ', { x: 'A' });
+      const b$ = m.cold(       '     --(x|)   ', { x: 'B' });
+      const second$ = m.cold(  '       -(r|)  ', { r: end });
+      const waited =          '-^----!        ';
+      const ranA =            '-^--!          ';
+      const ranB =            '------^-!      ';
+      const asked2 =          '--------^!     ';
+      const turns =           '-a-------(b|)  ';
+
+      const source = scripted([first$, second$]);
+      const run$ = run(source, { ...params, tools: [fakeTool('a', () => a$), fakeTool('b', () => b$)] }).pipe(
+        approveToolCalls(({ name }) => (name === 'a' ? true : asked$)),
+      );
+      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: ab, b: end });
+      m.expect(asked$).toHaveSubscriptions(waited);
+      m.expect(a$).toHaveSubscriptions(ranA);
+      m.expect(b$).toHaveSubscriptions(ranB);
+      m.expect(second$).toHaveSubscriptions(asked2);
+      m.flush();
+      expect(histories(source)[1]).toEqual([go, assistant(ab), results(result('1', 'A'), result('2', 'B'))]);
+    }));
+
+    // prettier-ignore
+    it('T18 a call that waits takes no slot of tool_concurrency', marbles(m => {
+      const first$ = m.cold(  '-(r|)            ', { r: abc });
+      const asked$ = m.cold(   '-----t          ', { t: true });
+      const a$ = m.cold(       '        --(x|)  ', { x: 'A' });
+      const b$ = m.cold(       '----(x|)        ', { x: 'B' });
+      const c$ = m.cold(       '    ----(x|)    ', { x: 'C' });
+      const second$ = m.cold(  '          -(r|) ', { r: end });
+      const waited =          '-^----!          ';
+      const ranB =            '-^---!           ';
+      const ranC =            '-----^---!       ';
+      const ranA =            '---------^-!     ';
+      const asked2 =          '-----------^!    ';
+      const turns =           '-a----------(b|) ';
+
+      const source = scripted([first$, second$]);
+      const tools = [fakeTool('a', () => a$), fakeTool('b', () => b$), fakeTool('c', () => c$)];
+      const run$ = run(source, { ...params, tools, tool_concurrency: 1 }).pipe(
+        approveToolCalls(({ name }) => (name === 'a' ? asked$ : true)),
+      );
+      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: abc, b: end });
+      m.expect(asked$).toHaveSubscriptions(waited);
+      m.expect(b$).toHaveSubscriptions(ranB);
+      m.expect(c$).toHaveSubscriptions(ranC);
+      m.expect(a$).toHaveSubscriptions(ranA);
+      m.expect(second$).toHaveSubscriptions(asked2);
+      m.flush();
+      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'A'), result('2', 'B'), result('3', 'C')));
+    }));
+
+    // prettier-ignore
+    it('all calls of a turn are asked about at the same time', marbles(m => {
+      const first$ = m.cold(  '-(r|)        ', { r: ab });
+      const asked$ = m.cold(   '---(t|)     ', { t: true });
+      const second$ = m.cold(  '   -(r|)    ', { r: end });
+      const waited =          '-^--!        ';
+      const asked2 =          '----^!       ';
+      const turns =           '-a---(b|)    ';
+
+      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('a', () => 'A'), fakeTool('b', () => 'B')] });
+      m.expect(run$.pipe(approveToolCalls(() => asked$), replies)).toBeObservable(turns, { a: ab, b: end });
+      m.expect(asked$).toHaveSubscriptions([waited, waited]);
+      m.expect(second$).toHaveSubscriptions(asked2);
+    }));
+
+    // prettier-ignore
+    it('unsubscribing gives the question up, and what runs', marbles(m => {
+      const first$ = m.cold(  '-(r|)     ', { r: ab });
+      const asked$ = m.cold(   '-----t   ', { t: true });
+      const a$ = m.cold(       '------x| ', { x: 'A' });
+      const unsub =           '----!     ';
+      const waited =          '-^--!     ';
+      const ranA =            '-^--!     ';
+      const turns =           '-a---     ';
+
+      const ranB = vi.fn(() => 'B');
+      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('a', () => a$), fakeTool('b', ranB)] }).pipe(
+        approveToolCalls(({ name }) => (name === 'a' ? true : asked$)),
+      );
+      m.expect(run$.pipe(replies), unsub).toBeObservable(turns, { a: ab });
+      m.expect(asked$).toHaveSubscriptions(waited);
+      m.expect(a$).toHaveSubscriptions(ranA);
+      m.flush();
+      expect(ranB).not.toHaveBeenCalled();
+    }));
+
+    // prettier-ignore
+    it('an error of one question ends the run: the others and what runs are unsubscribed', marbles(m => {
+      const first$ = m.cold(  '-(r|)     ', { r: abc });
+      const a$ = m.cold(       '------x| ', { x: 'A' });
+      const asked$ = m.cold(   '-----t   ', { t: true });
+      const failing$ = m.cold( '---#     ', {}, new Error('nobody is there'));
+      const ranA =            '-^--!     ';
+      const waited =          '-^--!     ';
+      const turns =           '-a--#     ';
+
+      const tools = [fakeTool('a', () => a$), fakeTool('b', () => 'B'), fakeTool('c', () => 'C')];
+      const run$ = run(scripted([first$]), { ...params, tools }).pipe(
+        approveToolCalls(({ name }) => (name === 'a' ? true : name === 'b' ? asked$ : failing$)),
+      );
+      const error = Object.assign(new Error('nobody is there'), { name: 'RunnerError' });
+      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: abc }, error);
+      m.expect(a$).toHaveSubscriptions(ranA);
+      m.expect(asked$).toHaveSubscriptions(waited);
+      m.expect(failing$).toHaveSubscriptions(waited);
+    }));
+
+    it.each<[string, Decision, ReturnType<typeof result>]>([
+      ['true: runs it', true, result('1', 'ran with 1')],
+      ['false: denies it', false, denied('1', 'The call was not approved')],
+      ['a reason: denies it, saying so', 'not on a Sunday', denied('1', 'not on a Sunday')],
+      ['{ input }: runs it with that', { input: { n: 5 } }, result('1', 'ran with 5')],
+      ['{ result }: answers it', { result: 'known already' }, result('1', 'known already')],
+      [
+        '{ result, is_error }: answers it with an error',
+        { result: 'sold out', is_error: true },
+        denied('1', 'sold out'),
+      ],
+    ])('%s', (_, decision, expected) => {
+      const seen = play(
+        run,
+        [one, end],
+        approveToolCalls(() => decision),
+        { tools: [add] },
+      );
+      expect(seen.completed).toBe(true);
+      // What the model sent is replayed as it was.
+      expect(histories(seen.source)[1]).toEqual([go, assistant(one), results(expected)]);
+    });
+
+    it('{ result } may be content blocks', () => {
+      const content = [{ type: 'text' as const, text: 'known' }];
+      const seen = play(
+        run,
+        [one, end],
+        approveToolCalls(() => ({ result: content })),
+        { tools: [add] },
+      );
+      expect(histories(seen.source)[1]?.at(-1)).toEqual(
+        results({ type: 'tool_result', tool_use_id: '1', content }),
+      );
+    });
+
+    it('T18 an edited input is validated again', () => {
+      const seen = play(
+        run,
+        [one, end],
+        approveToolCalls(() => ({ input: { n: 'five' } })),
+        { tools: [add] },
+      );
+      expect(histories(seen.source)[1]?.at(-1)?.content).toMatchObject([
+        {
+          tool_use_id: '1',
+          is_error: true,
+          content: expect.stringMatching(/Invalid input for tool 'add'.*n: expected/s) as string,
+        },
+      ]);
+    });
+
+    it('asks about runnable, valid calls only', () => {
+      const asked: string[] = [];
+      const reply = calls(call('1', 'nobody'), call('2', 'add', { n: 'x' }), call('3', 'add', { n: 3 }));
+      const seen = play(
+        run,
+        [reply, end],
+        approveToolCalls(({ id }) => {
+          asked.push(id);
+          return true;
+        }),
+        { tools: [add] },
+      );
+      expect(seen.completed).toBe(true);
+      expect(asked).toEqual(['3']);
+    });
+
+    it('gets the call as the model made it', () => {
+      const asked: ToolUseBlock[] = [];
+      play(
+        run,
+        [one, end],
+        approveToolCalls(each => {
+          asked.push(each);
+          return true;
+        }),
+        { tools: [add] },
+      );
+      expect(asked).toEqual([call('1', 'add', { n: 1 })]);
+    });
+
+    it('a denied or answered call starts no tool; one that runs starts with the edited input', () => {
+      const seen = play(
+        run,
+        [calls(call('1', 'add', { n: 1 }), call('2', 'add', { n: 2 }), call('3', 'add', { n: 3 })), end],
+        approveToolCalls(({ id }) =>
+          id === '1' ? false : id === '2' ? { result: 'x' } : { input: { n: 9 } },
+        ),
+        { tools: [add] },
+      );
+      const events = collect(seen.turns[0]!.toolEvents$).values;
+      expect(events.filter(({ type }) => type === 'start')).toEqual([
+        { type: 'start', call: call('3', 'add', { n: 3 }), input: { n: 9 } },
+      ]);
+      expect(events.filter(({ type }) => type === 'end')).toHaveLength(3);
+    });
+
+    it('the first of two is asked first; the second sees the input as edited, and may deny', () => {
+      const asked: unknown[] = [];
+      const seen = play(
+        run,
+        [calls(call('1', 'add', { n: 1 }), call('2', 'add', { n: 2 }), call('3', 'add', { n: 3 })), end],
+        pipe(
+          approveToolCalls(({ id }) => (id === '1' ? 'the first says no' : { input: { n: 10 } })),
+          approveToolCalls(({ id, input }) => {
+            asked.push([id, input]);
+            return id === '2' ? 'the second says no' : true;
+          }),
+        ),
+        { tools: [add] },
+      );
+      expect(asked).toEqual([
+        ['2', { n: 10 }],
+        ['3', { n: 10 }],
+      ]);
+      expect(histories(seen.source)[1]?.at(-1)).toEqual(
+        results(
+          denied('1', 'the first says no'),
+          denied('2', 'the second says no'),
+          result('3', 'ran with 10'),
+        ),
+      );
+    });
+
+    // prettier-ignore
+    it('two that take their time are asked one after the other', marbles(m => {
+      const first$ = m.cold(  '-(r|)        ', { r: one });
+      const asked1$ = m.cold(  '--(t|)      ', { t: true });
+      const asked2$ = m.cold(  '  ---(t|)   ', { t: true });
+      const second$ = m.cold(  '     -(r|)  ', { r: end });
+      const waited1 =         '-^-!         ';
+      const waited2 =         '---^--!      ';
+      const asked2 =          '------^!     ';
+      const turns =           '-a-----(b|)  ';
+
+      const run$ = run(scripted([first$, second$]), { ...params, tools: [add] }).pipe(
+        approveToolCalls(() => asked1$),
+        approveToolCalls(() => asked2$),
+      );
+      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: one, b: end });
+      m.expect(asked1$).toHaveSubscriptions(waited1);
+      m.expect(asked2$).toHaveSubscriptions(waited2);
+      m.expect(second$).toHaveSubscriptions(asked2);
+    }));
+
+    it('a click may decide', () => {
+      const clicked$ = new Subject<boolean>();
+      const seen = play(
+        run,
+        [calls(call('1', 'add', { n: 1 }), call('2', 'add', { n: 2 })), end],
+        approveToolCalls(() => clicked$),
+        { tools: [add] },
+      );
+      expect(seen.completed).toBe(false);
+      clicked$.next(false);
+      expect(clicked$.observed).toBe(false);
+      expect(seen.completed).toBe(true);
+      expect(histories(seen.source)[1]?.at(-1)).toEqual(
+        results(denied('1', 'The call was not approved'), denied('2', 'The call was not approved')),
+      );
+    });
+
+    it('stop gives the question up', () => {
+      const seen = play(
+        run,
+        [one],
+        approveToolCalls(() => NEVER),
+        { tools: [add] },
+      );
+      seen.turns[0]?.stop();
+      expect(seen.completed).toBe(true);
+      expect(seen.settled).toMatchObject([{ next: 'end', reason: 'stop' }]);
+    });
+
+    it('E8 is asked when a body runs the tools itself', () => {
+      const seen = play(
+        run,
+        [one, end],
+        pipe(
+          approveToolCalls(() => 'not approved'),
+          tap(turn => {
+            turn.onReply(replied => replied.runTools());
+          }),
+        ),
+        { tools: [add] },
+      );
+      expect(histories(seen.source)[1]?.at(-1)).toEqual(results(denied('1', 'not approved')));
+    });
+  });
+
+  it('E8 behind a body that has run the tools it throws, instead of being bypassed', () => {
+    const decide = vi.fn(() => false);
+    const seen = play(
+      toolRunner,
+      [one, end],
+      pipe(
+        tap(turn => {
+          turn.runTools().subscribe();
+        }),
+        approveToolCalls(decide),
+      ),
+      { tools: [add] },
+    );
+    expect(seen.error).toBeInstanceOf(TurnSealedError);
+    expect(decide).not.toHaveBeenCalled();
+  });
+
+  it('gives the callback the type of the turn', () => {
+    const source = scripted([]);
+    const plain$ = toolRunner(source, params).pipe(
+      approveToolCalls((each, turn) => {
+        expectTypeOf(each).toEqualTypeOf<ToolUseBlock>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn.message).toEqualTypeOf<Message>();
+        return each.name === 'a' ? true : { input: {} };
+      }),
+    );
+    expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
+    const streaming$ = streamingToolRunner(source, params).pipe(
+      approveToolCalls(async (_each, turn) => {
+        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        return 'no';
+      }),
+    );
+    expectTypeOf(streaming$).toEqualTypeOf<Observable<StreamingTurn>>();
+    // @ts-expect-error a number decides nothing
+    approveToolCalls(() => 1);
+  });
+});
