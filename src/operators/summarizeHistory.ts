@@ -1,8 +1,8 @@
-import { defer, tap, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
+import { defer, tap, type Observable } from 'rxjs';
 import type { Message, MessageCreateParams } from '../messages';
 import { addUsage, isPaused } from '../state';
 import type { Replied, TurnHandle } from '../turn';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /** When `summarizeHistory` asks for a summary, and how. */
 export interface SummarizeHistoryConfig<T> {
@@ -65,9 +65,9 @@ const unfit: ReadonlySet<unknown> = /*#__PURE__*/ new Set([
   'refusal',
 ]);
 
-const summarize = <T extends TurnHandle>(
-  turn: Replied<T>,
-  { model, prompt = defaultPrompt, onCompact }: SummarizeHistoryConfig<Replied<T>>,
+const summarize = (
+  turn: Replied<TurnHandle>,
+  { model, prompt = defaultPrompt, onCompact }: SummarizeHistoryConfig<Replied<TurnHandle>>,
 ): Observable<unknown> =>
   turn.ask(asking(turn.draft, prompt, model)).pipe(
     tap(reply => {
@@ -114,17 +114,15 @@ const summarize = <T extends TurnHandle>(
  * );
  * ```
  */
-export const summarizeHistory = <T extends TurnHandle>(
-  config: SummarizeHistoryConfig<Replied<T>>,
-): MonoTypeOperatorFunction<T> => {
+export const summarizeHistory = (config: SummarizeHistoryConfig<Replied<TurnHandle>>): TurnOperator => {
   const { threshold } = config;
   if (!(threshold > 0))
     throw new RangeError('summarizeHistory: threshold must be a positive number of tokens');
   return source$ =>
     defer(() => {
       let summarized = false;
-      return source$.pipe(
-        forEachTurn<T>(turn => {
+      const turns$ = source$.pipe(
+        forEachTurn(turn => {
           turn.onContinue(replied => {
             // A paused reply has to go back last.
             if (isPaused(replied.message)) return undefined;
@@ -143,5 +141,6 @@ export const summarizeHistory = <T extends TurnHandle>(
           });
         }),
       );
+      return turns$;
     });
 };

@@ -76,7 +76,7 @@ describe('appendMessages', () => {
 
       const source = scripted([first$, second$]);
       const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(appendMessages<TurnHandle>(onFirst(given$)), replies)).toBeObservable(turns, { a: one, b: end });
+      m.expect(run$.pipe(appendMessages(onFirst(given$)), replies)).toBeObservable(turns, { a: one, b: end });
       m.expect(tool$).toHaveSubscriptions(ran);
       m.expect(given$).toHaveSubscriptions(asked);
       m.expect(second$).toHaveSubscriptions(asked2);
@@ -188,8 +188,8 @@ describe('appendMessages', () => {
 
     it('E17 is asked before a pause holds the request, wherever it stands', () => {
       for (const operators of [
-        pipe(pauseWhile<TurnHandle>(NEVER), appendMessages<TurnHandle>(onFirst(follow))),
-        pipe(appendMessages<TurnHandle>(onFirst(follow)), pauseWhile(NEVER)),
+        pipe(pauseWhile(NEVER), appendMessages(onFirst(follow))),
+        pipe(appendMessages(onFirst(follow)), pauseWhile(NEVER)),
       ]) {
         const seen = play(run, [one, end], operators, { tools });
         expect(histories(seen.source)[1]).toEqual([...answered, follow]);
@@ -216,7 +216,7 @@ describe('appendMessages', () => {
 
     it('counts turns from 0, for each subscription', () => {
       const indices: [number, number][] = [];
-      const operator = appendMessages<TurnHandle>((turn, index) => {
+      const operator = appendMessages((turn, index) => {
         indices.push([index, turn.index]);
         return undefined;
       });
@@ -243,7 +243,7 @@ describe('appendMessages', () => {
     const source = scripted([NEVER, NEVER]);
     const plain$ = toolRunner(source, params).pipe(
       appendMessages((turn, index) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(index).toBeNumber();
         return { role: 'user', content: 'x' };
       }),
@@ -251,7 +251,7 @@ describe('appendMessages', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       appendMessages(turn => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return of([turn.message]);
       }),
       appendMessages(async () => ({ role: 'user', content: 'x' })),

@@ -467,7 +467,7 @@ describe('compactWhen', () => {
     const source = scripted([NEVER, NEVER]);
     const plain$ = toolRunner(source, params).pipe(
       compactWhen((turn, index) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(index).toBeNumber();
         return turn.message.usage.input_tokens > 100;
       }),
@@ -476,7 +476,7 @@ describe('compactWhen', () => {
     const streaming$ = streamingToolRunner(source, params).pipe(
       compactWhen(
         turn => {
-          expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+          expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
           return of(true);
         },
         { instructions: 'x' },

@@ -156,8 +156,8 @@ describe('interject', () => {
 
     // prettier-ignore
     it.each([
-      ['interject, pauseWhile', (typed$: Observable<MessageInput>, paused$: Observable<boolean>) => pipe(interject<TurnHandle>(typed$), pauseWhile(paused$))],
-      ['pauseWhile, interject', (typed$: Observable<MessageInput>, paused$: Observable<boolean>) => pipe(pauseWhile<TurnHandle>(paused$), interject(typed$))],
+      ['interject, pauseWhile', (typed$: Observable<MessageInput>, paused$: Observable<boolean>) => pipe(interject(typed$), pauseWhile(paused$))],
+      ['pauseWhile, interject', (typed$: Observable<MessageInput>, paused$: Observable<boolean>) => pipe(pauseWhile(paused$), interject(typed$))],
     ])('E17 what is typed while paused goes out with the request that waited: %s', (_, operators) => {
       marbles(m => {
         const first$ =  m.cold('--(r|)          ', { r: one });
@@ -181,8 +181,8 @@ describe('interject', () => {
 
     // prettier-ignore
     it.each([
-      ['interject, stepBy', (typed$: Observable<MessageInput>, steps$: Observable<unknown>) => pipe(interject<TurnHandle>(typed$), stepBy(steps$))],
-      ['stepBy, interject', (typed$: Observable<MessageInput>, steps$: Observable<unknown>) => pipe(stepBy<TurnHandle>(steps$), interject(typed$))],
+      ['interject, stepBy', (typed$: Observable<MessageInput>, steps$: Observable<unknown>) => pipe(interject(typed$), stepBy(steps$))],
+      ['stepBy, interject', (typed$: Observable<MessageInput>, steps$: Observable<unknown>) => pipe(stepBy(steps$), interject(typed$))],
     ])('E17 what is typed while a step is waited for goes out with it: %s', (_, operators) => {
       marbles(m => {
         const first$ =  m.cold('--(r|)          ', { r: one });
@@ -207,9 +207,9 @@ describe('interject', () => {
         const type = tap((turn: TurnHandle) => {
           if (turn.index === 0) typed$.next(m1);
         });
-        const operators =
-          place === 'above' ? pipe(type, interject(typed$)) : pipe(interject<TurnHandle>(typed$), type);
-        const seen = play(run, [one, end], operators, { tools });
+        const placed = (turns$: Observable<TurnHandle>) =>
+          place === 'above' ? turns$.pipe(type, interject(typed$)) : turns$.pipe(interject(typed$), type);
+        const seen = play(run, [one, end], placed, { tools });
         expect(seen.completed).toBe(true);
         expect(histories(seen.source)).toEqual([[go], [...answered, m1]]);
       }
@@ -229,9 +229,9 @@ describe('interject', () => {
                 of(turn),
               );
         });
-        const operators =
-          place === 'above' ? pipe(type, interject(typed$)) : pipe(interject<TurnHandle>(typed$), type);
-        const seen = play(run, [one, two, end], operators, { tools });
+        const placed = (turns$: Observable<TurnHandle>) =>
+          place === 'above' ? turns$.pipe(type, interject(typed$)) : turns$.pipe(interject(typed$), type);
+        const seen = play(run, [one, two, end], placed, { tools });
         expect(seen.error).toBeUndefined();
         expect(seen.completed).toBe(true);
         expect(histories(seen.source)).toEqual([[go], answered, [...answeredTwice, m1]]);
@@ -488,7 +488,7 @@ describe('interject', () => {
 
     it('keeps what has been typed for each subscription by itself', () => {
       const typed$ = new Subject<MessageInput>();
-      const operator = interject<TurnHandle>(typed$);
+      const operator = interject(typed$);
       const [reply1$, reply2$] = [new Subject<Message>(), new Subject<Message>()];
       const first = play(run, [reply1$, end], operator);
       typed$.next(m1);

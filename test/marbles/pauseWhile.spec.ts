@@ -341,12 +341,12 @@ describe('pauseWhile', () => {
       [
         'pauseWhile, interject',
         (paused$: Observable<boolean>, typed$: Observable<ReturnType<typeof user>>) =>
-          pipe(pauseWhile<TurnHandle>(paused$), interject(typed$)),
+          pipe(pauseWhile(paused$), interject(typed$)),
       ],
       [
         'interject, pauseWhile',
         (paused$: Observable<boolean>, typed$: Observable<ReturnType<typeof user>>) =>
-          pipe(interject<TurnHandle>(typed$), pauseWhile(paused$)),
+          pipe(interject(typed$), pauseWhile(paused$)),
       ],
     ])('E17 a message typed while paused goes out with the gated request: %s', (_, operators) => {
       const paused$ = new BehaviorSubject(false);
@@ -394,7 +394,7 @@ describe('pauseWhile', () => {
       const paused$ = new BehaviorSubject(false);
       const ran = vi.fn(() => 'x');
       const operators = pipe(
-        pauseWhile<TurnHandle>(paused$),
+        pauseWhile(paused$),
         pauseWhile(paused$),
         resumeOnError({ count: 1, delay: () => of(undefined) }),
       );

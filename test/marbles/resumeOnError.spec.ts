@@ -254,7 +254,7 @@ describe('resumeOnError', () => {
       const above: number[] = [];
       const below: number[] = [];
       const indices = (to: number[]) =>
-        updateParams<TurnHandle>((_turn, index) => {
+        updateParams((_turn, index) => {
           to.push(index);
           return undefined;
         });
@@ -278,7 +278,7 @@ describe('resumeOnError', () => {
       const seen = play(
         run,
         [one, reply$, two, end],
-        pipe(resumeOnError<TurnHandle>({ count: 1, delay: atOnce }), interject(typed$)),
+        pipe(resumeOnError({ count: 1, delay: atOnce }), interject(typed$)),
         { tools },
       );
       typed$.next(user('by the way'));
@@ -401,7 +401,7 @@ describe('resumeOnError', () => {
       const { ran, tools } = counted();
       const failures = Array.from({ length: 4 }, () => overloaded);
       const twice = pipe(
-        resumeOnError<TurnHandle>({ count: 1, delay: atOnce }),
+        resumeOnError({ count: 1, delay: atOnce }),
         resumeOnError({ count: 1, delay: atOnce }),
       );
       const seen = play(run, [one, ...failures.slice(1), end], twice, { tools });

@@ -268,12 +268,7 @@ describe('stepBy', () => {
 
     it('retries and resumed pauses take a notification, too', () => {
       const paused = says('hm', { stop_reason: 'pause_turn' });
-      const seen = play(
-        run,
-        [paused, one, two],
-        stepBy(of('for the pause', 'for the results')),
-        { tools },
-      );
+      const seen = play(run, [paused, one, two], stepBy(of('for the pause', 'for the results')), { tools });
       expect(seen.settled.map(({ reason }) => reason)).toEqual(['pause_turn', 'tool_use', 'stop']);
       expect(seen.source.requests).toHaveLength(3);
     });
@@ -325,12 +320,7 @@ describe('stepBy', () => {
     });
 
     it('a run that ends by max_iterations does not wait for a step', () => {
-      const seen = play(
-        run,
-        [one],
-        stepBy(NEVER),
-        { tools, max_iterations: 1 },
-      );
+      const seen = play(run, [one], stepBy(NEVER), { tools, max_iterations: 1 });
       expect(seen.completed).toBe(true);
       expect(lastSettled(seen).reason).toBe('max_iterations');
     });

@@ -187,7 +187,7 @@ describe('stopWhen', () => {
     });
 
     it('counts turns from 0, for each subscription', () => {
-      const operator = stopWhen<TurnHandle>((_turn, index) => index === 1);
+      const operator = stopWhen((_turn, index) => index === 1);
       for (const _subscription of [1, 2]) {
         const seen = play(run, [one, two], operator, { tools });
         expect(seen.settled.map(({ reason }) => reason)).toEqual(['tool_use', 'stop']);
@@ -211,7 +211,7 @@ describe('stopWhen', () => {
     const source = scripted([NEVER, NEVER]);
     const plain$ = toolRunner(source, params).pipe(
       stopWhen((turn, index) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(index).toBeNumber();
         return turn.message.stop_reason === 'refusal';
       }),
@@ -219,7 +219,7 @@ describe('stopWhen', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       stopWhen(turn => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return from([true]);
       }),
       stopWhen(async ({ message }) => message.content.length > 0),
