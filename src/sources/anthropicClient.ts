@@ -77,17 +77,14 @@ const asMessage = (reply: unknown): Message => {
  * among the client's default headers.
  *
  * @example
- * ```ts no-run
- * import Anthropic from '@anthropic-ai/sdk';
- * import { anthropicClient, finalMessage, toolRunner } from 'rx-tool-runner';
- *
- * toolRunner(anthropicClient(new Anthropic()), {
- *   model: 'claude-opus-5-5',
- *   max_tokens: 1024,
- *   messages: [{ role: 'user', content: 'Hello' }],
- * })
- *   .pipe(finalMessage())
- *   .subscribe(({ content }) => console.log(content));
+ * ```ts
+ * // Of `new Anthropic()`, or of `new AnthropicBedrock()` and its like.
+ * const answer = (client: AnthropicClient) =>
+ *   toolRunner(anthropicClient(client), {
+ *     model: 'claude-opus-5-5',
+ *     max_tokens: 1024,
+ *     messages: [{ role: 'user', content: 'Hello' }],
+ *   }).pipe(finalMessage());
  * ```
  */
 export const anthropicClient = (client: AnthropicClient): MessageSource => {

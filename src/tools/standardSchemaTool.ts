@@ -55,8 +55,7 @@ export type StandardSchemaToolOptions<S extends StandardSchemaV1> = ToolFields &
   run(input: OutputOf<S>, context: ToolContext): ToolReturn;
 };
 
-const isPlainObject = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
 
 /** The JSON Schema of what goes into a schema, as its library has it. */
 const derived = (path: string, schema: StandardSchemaV1): JsonSchema => {
@@ -78,11 +77,17 @@ const derived = (path: string, schema: StandardSchemaV1): JsonSchema => {
 };
 
 /** Keywords of objects of which one can be made that admits all of them. */
-const mergeable = new Set(['type', 'properties', 'required', 'additionalProperties', 'title', 'description']);
+const mergeable = /*#__PURE__*/ new Set([
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'title',
+  'description',
+]);
 
 const isMergeable = (schema: unknown): boolean =>
-  isPlainObject(schema) &&
-  schema.type === 'object' &&
+  isObject(schema) &&
   typeof (schema.additionalProperties ?? false) === 'boolean' &&
   Object.keys(schema).every(keyword => mergeable.has(keyword));
 
@@ -92,7 +97,7 @@ const objectOf = (root: JsonSchema): JsonSchema | undefined => {
   if (typeof $ref === 'string') {
     const [, keyword = '', name = ''] = /^#\/(\$defs|definitions)\/(.+)$/.exec($ref) ?? [];
     const target = (root[keyword] as Readonly<Record<string, unknown>> | undefined)?.[name];
-    return isPlainObject(target) ? objectOf({ ...target, ...rest }) : undefined;
+    return isObject(target) ? objectOf({ ...target, ...rest }) : undefined;
   }
   const { oneOf, ...own } = root;
   const lists = [oneOf, own.anyOf, own.allOf].filter(list => list !== undefined);
@@ -153,7 +158,7 @@ const issuesOf = (input: unknown, issues: readonly StandardIssue[]): readonly To
  * objects becomes one object that admits every member, and mixtures of them, which the validation still refuses.
  *
  * @example
- * ```ts no-run
+ * ```ts
  * import { standardSchemaTool } from 'rx-tool-runner';
  * import * as z from 'zod';
  *

@@ -465,7 +465,10 @@ describe('the schema that is sent', () => {
       },
     });
     expect(() => standardSchemaTool({ ...base, input: odd })).toThrow(
-      'nobody has no JSON Schema of it (odd)',
+      expect.objectContaining({
+        message: 'x.input: nobody has no JSON Schema of it (odd); pass `jsonSchema`',
+        cause: 'odd',
+      }),
     );
   });
 
