@@ -1,8 +1,7 @@
-import type { MonoTypeOperatorFunction } from 'rxjs';
 import type { ToolUseBlock } from '../messages';
 import type { Decision, HookValue, Replied, TurnHandle } from '../turn';
 import { valuesOf } from '../values';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /**
  * A human in the loop: asks `decide` about every call that is about to run. `true` lets it run, `false` or a reason
@@ -25,9 +24,9 @@ import { forEachTurn } from './forEachTurn';
  * runner$.pipe(approveToolCalls(({ name }) => (dangerous.has(name) ? clicked$ : true))).subscribe();
  * ```
  */
-export const approveToolCalls = <T extends TurnHandle>(
-  decide: (call: ToolUseBlock, turn: Replied<T>) => HookValue<Decision>,
-): MonoTypeOperatorFunction<T> =>
+export const approveToolCalls = (
+  decide: (call: ToolUseBlock, turn: Replied<TurnHandle>) => HookValue<Decision>,
+): TurnOperator =>
   forEachTurn(turn => {
     // An Observable of nothing, since a hook that gives nothing at all is passed over.
     turn.onToolCall((call, replied) => valuesOf<Decision>(decide(call, replied)));

@@ -1,6 +1,6 @@
-import { defer, type MonoTypeOperatorFunction } from 'rxjs';
+import { defer } from 'rxjs';
 import type { CacheControl, ContentBlockParam, MessageParam, ToolResultBlockParam } from '../messages';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 import type { TurnHandle } from '../turn';
 
 /**
@@ -22,15 +22,15 @@ import type { TurnHandle } from '../turn';
  * ```
  */
 export const cacheToolResults =
-  <T extends TurnHandle>(cacheControl: CacheControl = { type: 'ephemeral' }): MonoTypeOperatorFunction<T> =>
+  (cacheControl: CacheControl = { type: 'ephemeral' }): TurnOperator =>
   source$ =>
     defer(() => {
       /** Ids of the calls whose result has, or had, the breakpoint. */
       const own = new Set<string>();
       const isOwn = (block: ContentBlockParam): boolean =>
         block.type === 'tool_result' && own.has(block.tool_use_id) && Boolean(block.cache_control);
-      return source$.pipe(
-        forEachTurn<T>((turn, index) => {
+      const turns$ = source$.pipe(
+        forEachTurn((turn, index) => {
           if (index === 0) for (const id of leftBehind(turn.request.messages, cacheControl)) own.add(id);
           turn.onToolResults((results, replied) => {
             const last = results.at(-1);
@@ -41,6 +41,7 @@ export const cacheToolResults =
           });
         }),
       );
+      return turns$;
     });
 
 const blocksOf = ({ role, content }: MessageParam): readonly ContentBlockParam[] =>

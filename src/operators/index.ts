@@ -3,6 +3,7 @@ export { approveToolCalls } from './approveToolCalls';
 export { cacheToolResults } from './cacheToolResults';
 export { compactWhen } from './compactWhen';
 export { eachTurn } from './eachTurn';
+export type { TurnOperator } from './forEachTurn';
 export { finalMessage } from './finalMessage';
 export { gate } from './gate';
 export { interceptToolErrors, type FailedToolResult } from './interceptToolErrors';

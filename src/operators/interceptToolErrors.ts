@@ -1,6 +1,5 @@
-import type { MonoTypeOperatorFunction } from 'rxjs';
 import type { HookValue, Replied, ToolResult, TurnHandle } from '../turn';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /** A result with `is_error`; `error` is what the tool threw, what its input was refused with, or what denied the call. */
 export interface FailedToolResult extends ToolResult {
@@ -34,9 +33,12 @@ const isFailed = (result: ToolResult): result is FailedToolResult => result.is_e
  *   .subscribe();
  * ```
  */
-export const interceptToolErrors = <T extends TurnHandle>(
-  handler: (failed: readonly FailedToolResult[], turn: Replied<T>) => HookValue<readonly ToolResult[]>,
-): MonoTypeOperatorFunction<T> =>
+export const interceptToolErrors = (
+  handler: (
+    failed: readonly FailedToolResult[],
+    turn: Replied<TurnHandle>,
+  ) => HookValue<readonly ToolResult[]>,
+): TurnOperator =>
   forEachTurn(turn => {
     turn.onToolResults((results, replied) => {
       const failed = results.filter(isFailed);

@@ -8,12 +8,12 @@ import {
   Subject,
   takeUntil,
   tap,
-  type MonoTypeOperatorFunction,
   type ObservableInput,
 } from 'rxjs';
 import { TurnSettledError } from '../errors';
 import type { MessageInput } from '../history';
 import type { TurnHandle } from '../turn';
+import type { TurnOperator } from './forEachTurn';
 
 /**
  * A live stream of user messages, a chat box: what arrives in a turn goes out with the next request, and keeps a run
@@ -43,14 +43,14 @@ import type { TurnHandle } from '../turn';
  * ```
  */
 export const interject =
-  <T extends TurnHandle>(messages$: ObservableInput<MessageInput>): MonoTypeOperatorFunction<T> =>
+  (messages$: ObservableInput<MessageInput>): TurnOperator =>
   source$ =>
     defer(() => {
       const waiting: MessageInput[] = [];
       const over$ = new Subject<void>();
-      let current: T | undefined;
+      let current: TurnHandle | undefined;
       let failure: { readonly error: unknown } | undefined;
-      const deliver = (turn: T): void => {
+      const deliver = (turn: TurnHandle): void => {
         const messages = waiting.splice(0);
         try {
           turn.append(...messages);

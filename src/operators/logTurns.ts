@@ -1,20 +1,10 @@
-import {
-  asyncScheduler,
-  catchError,
-  defer,
-  EMPTY,
-  ignoreElements,
-  merge,
-  mergeMap,
-  of,
-  tap,
-  type MonoTypeOperatorFunction,
-} from 'rxjs';
+import { asyncScheduler, catchError, defer, EMPTY, ignoreElements, merge, mergeMap, of, tap } from 'rxjs';
 import { RunnerError } from '../errors';
 import { levelled, logLevel, type Logger, type LogLevel } from '../logger';
 import type { Message, ToolUseBlock, Usage } from '../messages';
 import type { Settled } from '../state';
 import type { ToolEvent, TurnHandle } from '../turn';
+import type { TurnOperator } from './forEachTurn';
 
 /** What `logTurns` lets through. */
 export interface LogTurnsConfig {
@@ -72,10 +62,7 @@ const describe = (error: unknown): string => {
  * ```
  */
 export const logTurns =
-  <T extends TurnHandle>(
-    logger: Logger = console,
-    { level = logLevel('info') }: LogTurnsConfig = {},
-  ): MonoTypeOperatorFunction<T> =>
+  (logger: Logger = console, { level = logLevel('info') }: LogTurnsConfig = {}): TurnOperator =>
   source$ =>
     defer(() => {
       const log = levelled(logger, level);
@@ -84,7 +71,7 @@ export const logTurns =
       /** When the request that is on its way was sent: a settled turn is followed by it at once. */
       let asked = now();
 
-      const requested = (turn: T): void => {
+      const requested = (turn: TurnHandle): void => {
         if (turn.kind === 'resumed') return;
         // A streamed turn comes before its request.
         if (turn.message === undefined) asked = now();
@@ -93,7 +80,7 @@ export const logTurns =
         log.info(`${nameOf(turn)}: request of ${model}, ${messages.length} message${many}`);
       };
 
-      const replied = (turn: T, { stop_reason, usage, content }: Message): void => {
+      const replied = (turn: TurnHandle, { stop_reason, usage, content }: Message): void => {
         const resumed = turn.kind === 'resumed';
         const said = `${nameOf(turn)}: ${resumed ? 'resumed from' : 'reply'} ${String(stop_reason)}`;
         const cost = resumed ? '' : ` after ${now() - asked} ms${tokens(usage)}`;
@@ -101,7 +88,7 @@ export const logTurns =
         log.debug(said, content);
       };
 
-      const happened = (turn: T): ((event: ToolEvent) => void) => {
+      const happened = (turn: TurnHandle): ((event: ToolEvent) => void) => {
         const started = new Map<string, number>();
         return event => {
           const { call } = event;
@@ -126,7 +113,7 @@ export const logTurns =
         };
       };
 
-      const settled = (turn: T, { next, reason }: Settled): void => {
+      const settled = (turn: TurnHandle, { next, reason }: Settled): void => {
         asked = now();
         log.info(`${nameOf(turn)}: ${next}, since ${String(reason)}`);
       };

@@ -1,7 +1,7 @@
-import { defaultIfEmpty, forkJoin, type MonoTypeOperatorFunction } from 'rxjs';
+import { defaultIfEmpty, forkJoin } from 'rxjs';
 import type { HookValue, Replied, ToolResult, TurnHandle } from '../turn';
 import { valuesOf } from '../values';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /**
  * Changes each result, failed ones included, before it is sent; all of a turn at the same time, once all its calls are
@@ -28,9 +28,9 @@ import { forEachTurn } from './forEachTurn';
  *   .subscribe();
  * ```
  */
-export const mapToolResults = <T extends TurnHandle>(
-  project: (result: ToolResult, turn: Replied<T>) => HookValue<ToolResult>,
-): MonoTypeOperatorFunction<T> =>
+export const mapToolResults = (
+  project: (result: ToolResult, turn: Replied<TurnHandle>) => HookValue<ToolResult>,
+): TurnOperator =>
   forEachTurn(turn => {
     turn.onToolResults((results, replied) =>
       forkJoin(

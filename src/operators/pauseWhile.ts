@@ -14,12 +14,12 @@ import {
   switchMap,
   takeUntil,
   tap,
-  type MonoTypeOperatorFunction,
   type Observable,
   type ObservableInput,
 } from 'rxjs';
 import { postpone } from '../resumption';
 import type { TurnHandle } from '../turn';
+import type { TurnOperator } from './forEachTurn';
 import { resumed } from './resumeOnError';
 
 type Pause = boolean | 'for ever';
@@ -64,7 +64,7 @@ const waitFor = (pauses: readonly Observable<Pause>[]): Observable<boolean> =>
  * ```
  */
 export const pauseWhile =
-  <T extends TurnHandle>(paused$: ObservableInput<boolean>): MonoTypeOperatorFunction<T> =>
+  (paused$: ObservableInput<boolean>): TurnOperator =>
   source$ =>
     defer(() => {
       const latest$ = new BehaviorSubject<Pause>(false);

@@ -1,8 +1,7 @@
-import type { MonoTypeOperatorFunction } from 'rxjs';
 import type { ToolUseBlock } from '../messages';
 import type { ToolInputError } from '../tools';
 import type { HookValue, Replied, TurnHandle } from '../turn';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /**
  * One more chance for an input that does not validate, before the model hears of it: the first value that `repair` gives
@@ -28,9 +27,9 @@ import { forEachTurn } from './forEachTurn';
  *   .subscribe();
  * ```
  */
-export const repairToolCalls = <T extends TurnHandle>(
-  repair: (call: ToolUseBlock, error: ToolInputError, turn: Replied<T>) => HookValue<unknown>,
-): MonoTypeOperatorFunction<T> =>
+export const repairToolCalls = (
+  repair: (call: ToolUseBlock, error: ToolInputError, turn: Replied<TurnHandle>) => HookValue<unknown>,
+): TurnOperator =>
   forEachTurn(turn => {
     turn.onToolCall({ repair });
   });

@@ -1,13 +1,4 @@
-import {
-  concat,
-  defer,
-  Observable,
-  retry,
-  throwError,
-  timer,
-  type MonoTypeOperatorFunction,
-  type ObservableInput,
-} from 'rxjs';
+import { concat, defer, Observable, retry, throwError, timer, type ObservableInput } from 'rxjs';
 import type { RunnerError } from '../errors';
 import { resumptionOf, type Resume } from '../resumption';
 
@@ -62,7 +53,10 @@ export const resumed = <T>(source$: Observable<T>, { error, start }: Resume): Ob
  *   .subscribe(({ content }) => console.log(content));
  * ```
  */
-export const resumeOnError = <T>({ count, delay = 0 }: ResumeOnErrorConfig): MonoTypeOperatorFunction<T> => {
+export const resumeOnError = ({
+  count,
+  delay = 0,
+}: ResumeOnErrorConfig): (<T>(source$: Observable<T>) => Observable<T>) => {
   if (count !== Infinity && !(Number.isInteger(count) && count >= 0)) {
     throw new RangeError('resumeOnError: count must be an integer, 0 or more, or Infinity');
   }

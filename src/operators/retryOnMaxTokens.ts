@@ -1,6 +1,5 @@
-import type { MonoTypeOperatorFunction } from 'rxjs';
 import type { HookResult, Replied, TurnHandle } from '../turn';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /** How `retryOnMaxTokens` enlarges the budget. */
 export interface RetryOnMaxTokensConfig<T> {
@@ -34,12 +33,12 @@ export interface RetryOnMaxTokensConfig<T> {
  *   .subscribe();
  * ```
  */
-export const retryOnMaxTokens = <T extends TurnHandle>({
+export const retryOnMaxTokens = ({
   ceiling,
   factor = 2,
   atCeiling = 'accept',
   onRetry,
-}: RetryOnMaxTokensConfig<Replied<T>>): MonoTypeOperatorFunction<T> => {
+}: RetryOnMaxTokensConfig<Replied<TurnHandle>>): TurnOperator => {
   if (!Number.isInteger(ceiling) || ceiling < 1)
     throw new RangeError('retryOnMaxTokens: ceiling must be a positive integer');
   if (!(factor > 1)) throw new RangeError('retryOnMaxTokens: factor must be greater than 1');

@@ -11,10 +11,10 @@ import {
   Subject,
   takeUntil,
   tap,
-  type MonoTypeOperatorFunction,
   type ObservableInput,
 } from 'rxjs';
 import type { TurnHandle } from '../turn';
+import type { TurnOperator } from './forEachTurn';
 
 /**
  * Single stepping: the first request is free, each further one takes a notification.
@@ -44,7 +44,7 @@ import type { TurnHandle } from '../turn';
  * ```
  */
 export const stepBy =
-  <T extends TurnHandle>(notifier$: ObservableInput<unknown>): MonoTypeOperatorFunction<T> =>
+  (notifier$: ObservableInput<unknown>): TurnOperator =>
   source$ =>
     defer(() => {
       let ready = 0;

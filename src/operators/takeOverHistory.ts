@@ -1,8 +1,8 @@
-import { tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { tap } from 'rxjs';
 import type { MessageInput } from '../history';
 import type { HookValue, Replied, TurnHandle } from '../turn';
 import { valuesOf } from '../values';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /**
  * Takes the history over: the messages that `project` gives become those of the next request, in the place of the
@@ -33,9 +33,9 @@ import { forEachTurn } from './forEachTurn';
  *   .subscribe();
  * ```
  */
-export const takeOverHistory = <T extends TurnHandle>(
-  project: (turn: Replied<T>, index: number) => HookValue<readonly MessageInput[]>,
-): MonoTypeOperatorFunction<T> =>
+export const takeOverHistory = (
+  project: (turn: Replied<TurnHandle>, index: number) => HookValue<readonly MessageInput[]>,
+): TurnOperator =>
   forEachTurn((turn, index) => {
     turn.onReply(replied =>
       valuesOf<readonly MessageInput[]>(project(replied, index)).pipe(

@@ -5,14 +5,12 @@ import { partialJson } from '../messages/partialJson';
 import type { RunnableTool } from '../tools';
 import type { StreamingTurn } from '../turn';
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * What there may be of an input on its way: every field may be missing yet, every list and every string may go on, so
  * that one of several strings is any string. What JSON has no word for, a `Date` say, is unknown: it is decoded later.
  */
 export type PartialInput<T> = [T] extends [never]
-  ? Fields
+  ? Readonly<Record<string, unknown>>
   : unknown extends T
     ? unknown
     : T extends string
@@ -28,7 +26,7 @@ export type PartialInput<T> = [T] extends [never]
               : { readonly [Key in keyof T]?: PartialInput<T[Key]> };
 
 /** How far the input of a call has come. */
-export interface ToolInputUpdate<Input = Fields> {
+export interface ToolInputUpdate<Input = Readonly<Record<string, unknown>>> {
   /** The call; the same object in all its updates. */
   readonly call: { readonly id: string; readonly name: string };
   /** The `index` of its turn: ids are unique within a turn only. */
@@ -38,6 +36,8 @@ export interface ToolInputUpdate<Input = Fields> {
   /** Whether all of it has come. */
   readonly complete: boolean;
 }
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** A call whose input is coming in. */
 interface Incoming {
@@ -115,7 +115,7 @@ const incoming = ({ id, name, input: given }: ToolUseBlock, index: number): Inco
  * ```
  */
 export const toolInputs =
-  <Input = Fields>(
+  <Input = Readonly<Record<string, unknown>>>(
     tool?: string | RunnableTool<Input>,
   ): OperatorFunction<StreamingTurn, ToolInputUpdate<Input>> =>
   source$ => {

@@ -1,8 +1,8 @@
-import { tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { tap } from 'rxjs';
 import type { ParamsPatch } from '../state';
 import type { HookValue, Replied, TurnHandle } from '../turn';
 import { valuesOf } from '../values';
-import { forEachTurn } from './forEachTurn';
+import { forEachTurn, type TurnOperator } from './forEachTurn';
 
 /**
  * Other params from the next request on, the history untouched: what the patch names is set, `undefined` removes a
@@ -25,9 +25,9 @@ import { forEachTurn } from './forEachTurn';
  *   .subscribe();
  * ```
  */
-export const updateParams = <T extends TurnHandle>(
-  project: (turn: Replied<T>, index: number) => HookValue<ParamsPatch>,
-): MonoTypeOperatorFunction<T> =>
+export const updateParams = (
+  project: (turn: Replied<TurnHandle>, index: number) => HookValue<ParamsPatch>,
+): TurnOperator =>
   forEachTurn((turn, index) => {
     turn.onReply(replied =>
       valuesOf<ParamsPatch>(project(replied, index)).pipe(

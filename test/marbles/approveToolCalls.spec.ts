@@ -10,6 +10,7 @@ import {
   type Decision,
   type Message,
   type Replied,
+  type TurnHandle,
   type StreamingTurn,
   type ToolUseBlock,
   type Turn,
@@ -393,7 +394,7 @@ describe('approveToolCalls', () => {
     const plain$ = toolRunner(source, params).pipe(
       approveToolCalls((each, turn) => {
         expectTypeOf(each).toEqualTypeOf<ToolUseBlock>();
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(turn.message).toEqualTypeOf<Message>();
         return each.name === 'a' ? true : { input: {} };
       }),
@@ -401,7 +402,7 @@ describe('approveToolCalls', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       approveToolCalls(async (_each, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return 'no';
       }),
     );

@@ -121,7 +121,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
 
     it('E14 on the reply: the last takeover wins', () => {
       const takeOver = takeOverHistory(onFirst([user('taken over')]));
-      const retry = retryOnMaxTokens<TurnHandle>({ ceiling: 1000 });
+      const retry = retryOnMaxTokens({ ceiling: 1000 });
       const retried = play(run, [cut, end], pipe(takeOver, retry));
       expect(histories(retried.source)[1]).toEqual([go]);
       expect(retried.settled[0]?.reason).toBe('retry');
@@ -133,7 +133,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     });
 
     it('E14 retry and updateParams: the patches are merged in the order of the pipe', () => {
-      const retry = retryOnMaxTokens<TurnHandle>({ ceiling: 1000 });
+      const retry = retryOnMaxTokens({ ceiling: 1000 });
       const update = updateParams(onFirst({ max_tokens: 500, system: 'Be brief.' }));
       const budgets = (operator: TurnOperator) =>
         play(run, [cut, cut, end], operator).source.requests.map(({ max_tokens }) => max_tokens);
@@ -168,9 +168,9 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     it('E14 stop wins over all, wherever it is', () => {
       const operators = {
         stop: stopWhen<TurnHandle>(() => true),
-        takeOver: takeOverHistory<TurnHandle>(() => [user('taken over')]),
+        takeOver: takeOverHistory(() => [user('taken over')]),
         append: appendMessages<TurnHandle>(() => user('and?')),
-        retry: retryOnMaxTokens<TurnHandle>({ ceiling: 1000 }),
+        retry: retryOnMaxTokens({ ceiling: 1000 }),
       };
       for (const order of permutations(Object.values(operators))) {
         for (const reply of [one, cut, end]) {
@@ -800,11 +800,11 @@ describe('types', () => {
       retryOnMaxTokens({
         ceiling: 8192,
         onRetry: ({ turn }) => {
-          expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+          expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         },
       }),
       approveToolCalls((each, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return each.name !== 'delete_file' || turn.message.content.length > 1;
       }),
       gate(concatMap(turn => of(turn))),
@@ -815,7 +815,7 @@ describe('types', () => {
       cacheToolResults(),
       updateParams(({ message: { usage } }) => (usage.output_tokens > 10 ? { max_tokens: 7 } : undefined)),
       takeOverHistory(turn => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return [turn.message];
       }),
     );
@@ -824,10 +824,10 @@ describe('types', () => {
     const streaming$ = streamingToolRunner(source, params).pipe(
       cacheToolResults(),
       repairToolCalls((_call, _error, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
       }),
       mapToolResults((each, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return each;
       }),
       retryOnMaxTokens({ ceiling: 8192 }),
@@ -856,16 +856,15 @@ describe('types', () => {
     >();
 
     const forPlain = pipe(
-      retryOnMaxTokens<Turn>({ ceiling: 8192 }),
+      retryOnMaxTokens({ ceiling: 8192 }),
       approveToolCalls((_call, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return true;
       }),
     );
     expectTypeOf(toolRunner(source, params).pipe(forPlain)).toEqualTypeOf<Observable<Turn>>();
 
     const piped = pipe(retryOnMaxTokens({ ceiling: 8192 }), cacheToolResults());
-    // @ts-expect-error fault: it is taken for an operator on what all turns have in common, and emits no more than that
     expectTypeOf(toolRunner(source, params).pipe(piped)).toEqualTypeOf<Observable<Turn>>();
   });
 

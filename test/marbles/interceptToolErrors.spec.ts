@@ -13,6 +13,7 @@ import {
   type FailedToolResult,
   type Message,
   type Replied,
+  type TurnHandle,
   type StreamingTurn,
   type ToolResult,
   type Turn,
@@ -238,7 +239,7 @@ describe('interceptToolErrors', () => {
     const plain$ = toolRunner(source, params).pipe(
       interceptToolErrors((given, turn) => {
         expectTypeOf(given).toEqualTypeOf<readonly FailedToolResult[]>();
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(turn.message).toEqualTypeOf<Message>();
         return given.map(each => ({ ...each, content: [{ type: 'text', text: 'x' }] }));
       }),
@@ -246,7 +247,7 @@ describe('interceptToolErrors', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       interceptToolErrors((_given, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
       }),
       interceptToolErrors(() => {
         throw new Error('never returns');

@@ -6,6 +6,7 @@ import {
   toolRunner,
   type Message,
   type Replied,
+  type TurnHandle,
   type StreamingTurn,
   type ToolResult,
   type Turn,
@@ -195,7 +196,7 @@ describe('mapToolResults', () => {
     const plain$ = toolRunner(source, params).pipe(
       mapToolResults((each, turn) => {
         expectTypeOf(each).toEqualTypeOf<ToolResult>();
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(turn.message).toEqualTypeOf<Message>();
         return { ...each, cache_control: { type: 'ephemeral' } };
       }),
@@ -203,7 +204,7 @@ describe('mapToolResults', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       mapToolResults(async (each, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return each;
       }),
       mapToolResults(() => undefined),

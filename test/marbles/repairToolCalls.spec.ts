@@ -11,6 +11,7 @@ import {
   type Message,
   type MessageStreamEvent,
   type Replied,
+  type TurnHandle,
   type StreamingTurn,
   type ToolUseBlock,
   type Turn,
@@ -249,7 +250,7 @@ describe('repairToolCalls', () => {
       repairToolCalls((each, error, turn) => {
         expectTypeOf(each).toEqualTypeOf<ToolUseBlock>();
         expectTypeOf(error).toEqualTypeOf<ToolInputError>();
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(turn.message).toEqualTypeOf<Message>();
         return { n: 1 };
       }),
@@ -257,7 +258,7 @@ describe('repairToolCalls', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       repairToolCalls((_each, _error, turn) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
       }),
     );
     expectTypeOf(streaming$).toEqualTypeOf<Observable<StreamingTurn>>();

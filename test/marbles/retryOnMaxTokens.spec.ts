@@ -8,6 +8,7 @@ import {
   type HookResult,
   type Message,
   type Replied,
+  type TurnHandle,
   type StreamingTurn,
   type Turn,
 } from 'rx-tool-runner';
@@ -207,7 +208,7 @@ describe('retryOnMaxTokens', () => {
         ceiling: 1,
         onRetry: ({ from, to, turn }) => {
           expectTypeOf([from, to]).toEqualTypeOf<number[]>();
-          expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+          expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
           expectTypeOf(turn.message).toEqualTypeOf<Message>();
         },
       }),
@@ -217,7 +218,7 @@ describe('retryOnMaxTokens', () => {
       retryOnMaxTokens({
         ceiling: 1,
         onRetry: async ({ turn }) => {
-          expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+          expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
           expectTypeOf(turn.message).toEqualTypeOf<Message>();
         },
       }),

@@ -175,7 +175,7 @@ describe('takeOverHistory', () => {
 
     it('counts turns from 0, for each subscription', () => {
       const seen: [number, number][] = [];
-      const operator = takeOverHistory<TurnHandle>((turn, index) => {
+      const operator = takeOverHistory((turn, index) => {
         seen.push([index, turn.index]);
         return undefined;
       });
@@ -244,7 +244,7 @@ describe('takeOverHistory', () => {
     const source = scripted([NEVER, NEVER]);
     const plain$ = toolRunner(source, params).pipe(
       takeOverHistory((turn, index) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(turn.message).toEqualTypeOf<Message>();
         expectTypeOf(index).toBeNumber();
         return [turn.message, { role: 'user', content: 'x' }];
@@ -253,7 +253,7 @@ describe('takeOverHistory', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       takeOverHistory(turn => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(turn.message).toEqualTypeOf<Message>();
         return undefined;
       }),

@@ -167,7 +167,7 @@ describe('updateParams', () => {
     const source = scripted([]);
     const plain$ = toolRunner(source, params).pipe(
       updateParams((turn, index) => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<Turn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         expectTypeOf(turn.message).toEqualTypeOf<Message>();
         expectTypeOf(index).toBeNumber();
         return { system: undefined, max_tokens: 7 };
@@ -176,7 +176,7 @@ describe('updateParams', () => {
     expectTypeOf(plain$).toEqualTypeOf<Observable<Turn>>();
     const streaming$ = streamingToolRunner(source, params).pipe(
       updateParams(async turn => {
-        expectTypeOf(turn).toEqualTypeOf<Replied<StreamingTurn>>();
+        expectTypeOf(turn).toEqualTypeOf<Replied<TurnHandle>>();
         return { model: turn.message.model };
       }),
     );
