@@ -1,6 +1,6 @@
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import * as t from 'io-ts';
-import { tool, type ToolResultBlockParam } from 'rx-tool-runner';
+import { standardSchemaTool, tool, type ToolResultBlockParam } from 'rx-tool-runner';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { rawInput } from '../../examples/server';
@@ -65,18 +65,25 @@ const refusedThere = {
   ours: { replies: ['tool_use', 'end_turn'], ended: 'complete' },
 };
 
+const pay = { type: 'custom', name: 'pay', description: 'Pays' };
+
 const payWith = (schema: object) => ({
-  type: 'custom',
-  name: 'pay',
-  description: 'Pays',
-  input_schema: {
-    ...schema,
-    type: 'object',
-    properties: { amount: { type: 'number' } },
-    required: ['amount'],
-    additionalProperties: false,
-  },
+  tools: [
+    {
+      ...pay,
+      input_schema: {
+        ...schema,
+        type: 'object',
+        properties: { amount: { type: 'number' } },
+        required: ['amount'],
+        additionalProperties: false,
+      },
+    },
+  ],
 });
+
+/** The same in both requests. */
+const twice = <T>(params: T): readonly [T, T] => [params, params];
 
 const paid = (said: string): Facts['histories'] => [
   [first],
@@ -289,15 +296,71 @@ export const tools: readonly Conversation[] = [
       row: 'T6',
       why: "what was wrong is said for the model; the codec's schema is the one of Zod without its $schema",
       theirs: {
-        params: [
-          { tools: [payWith({ $schema: 'https://json-schema.org/draft/2020-12/schema' })] },
-          { tools: [payWith({ $schema: 'https://json-schema.org/draft/2020-12/schema' })] },
-        ],
+        params: twice(payWith({ $schema: 'https://json-schema.org/draft/2020-12/schema' })),
         histories: paid(expect.stringMatching(/^Error: \[[^]*"path": \[\s*"amount"/) as string),
       },
       ours: {
-        params: [{ tools: [payWith({})] }, { tools: [payWith({})] }],
+        params: twice(payWith({})),
         histories: paid(`Error: Invalid input for tool 'pay':\n- amount: expected number, got "ten"`),
+      },
+    },
+  },
+  {
+    name: 'a Zod schema with a default',
+    script: [says(call('toolu_1', 'pay', {})), 'done'],
+    tools: () => [
+      {
+        theirs: betaZodTool({
+          name: 'pay',
+          description: 'Pays',
+          inputSchema: z.object({ amount: z.number().default(10).describe('How much') }),
+          run: ({ amount }) => `paid ${amount}`,
+        }),
+        ours: standardSchemaTool({
+          type: 'custom',
+          name: 'pay',
+          description: 'Pays',
+          input: z.object({ amount: z.number().default(10).describe('How much') }),
+          run: ({ amount }) => `paid ${amount}`,
+        }),
+      },
+    ],
+    requests: 2,
+    tail: [answers(result('toolu_1', 'paid 10'))],
+    differs: {
+      row: 'T15',
+      why: 'the model is shown what may go in, where the amount may be left out; theirs shows what comes out',
+      theirs: {
+        params: twice({
+          tools: [
+            {
+              ...pay,
+              input_schema: {
+                $schema: 'https://json-schema.org/draft/2020-12/schema',
+                $defs: { __schema0: { type: 'number' } },
+                type: 'object',
+                properties: {
+                  amount: { default: 10, description: 'How much', $ref: '#/$defs/__schema0' },
+                },
+                required: ['amount'],
+                additionalProperties: false,
+              },
+            },
+          ],
+        }),
+      },
+      ours: {
+        params: twice({
+          tools: [
+            {
+              ...pay,
+              input_schema: {
+                type: 'object',
+                properties: { amount: { default: 10, description: 'How much', type: 'number' } },
+              },
+            },
+          ],
+        }),
       },
     },
   },
