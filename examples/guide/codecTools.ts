@@ -1,5 +1,5 @@
 /**
- * Tools as Python makes them of decorated functions, and TypeScript with Zod: an io-ts codec says what the input is. The
+ * Tools as Python makes them of decorated functions: here an io-ts codec says what the input is. The
  * model is shown its JSON Schema, what the model sends is validated, and `run` has its type; what does not validate
  * never reaches `run`. A default is filled in where the model says nothing. Results are texts: numbers and objects are
  * made one by the tool, as in every SDK.

@@ -7,7 +7,7 @@ export const manifest: Readonly<Record<string, readonly string[]>> = {
   'zh-TW introduction 0': ['codecTools', 'approval'],
 
   'zh-TW basic-use Python 1': ['codecTools'],
-  'zh-TW basic-use TypeScript 1': ['codecTools', 'finalMessage'],
+  'zh-TW basic-use TypeScript 1': ['zodTools'],
   'zh-TW basic-use TypeScript 2': ['jsonSchemaTools'],
   'zh-TW basic-use C# 1': ['definitions'],
   'zh-TW basic-use Go 1': ['optionalFields'],
@@ -59,15 +59,15 @@ export const manifest: Readonly<Record<string, readonly string[]>> = {
   'zh-TW streaming Python 1': ['streamEvents'],
   'zh-TW streaming TypeScript 1': ['streamEvents'],
   'zh-TW streaming C# 1': ['streamText'],
-  'zh-TW streaming Go 1': ['streamTextAndInput'],
+  'zh-TW streaming Go 1': ['streamTextAndInput', 'streamInputs'],
   'zh-TW streaming Java 1': ['streamEvents'],
   'zh-TW streaming PHP 0': ['streamText'],
-  'zh-TW streaming Ruby 1': ['streamTextAndInput'],
+  'zh-TW streaming Ruby 1': ['streamTextAndInput', 'streamInputs'],
 
   'zh-TW next-steps = 1': ['strictTools'],
   'zh-TW next-steps = 2': ['ownHistory', 'toolError'],
   'zh-TW next-steps = 3': ['parallelTools'],
-  'zh-TW next-steps = 4': ['codecTools', 'jsonSchemaTools', 'classTools'],
+  'zh-TW next-steps = 4': ['codecTools', 'zodTools', 'jsonSchemaTools', 'classTools'],
 
   'zh-CN introduction 0': ['codecTools', 'approval'],
   'zh-CN basic-use 0': ['codecTools', 'optionalFields'],

@@ -30,11 +30,13 @@ import * as serverCompaction from '../../examples/guide/serverCompaction';
 import * as stepping from '../../examples/guide/stepping';
 import * as stopOnToolError from '../../examples/guide/stopOnToolError';
 import * as streamEvents from '../../examples/guide/streamEvents';
+import * as streamInputs from '../../examples/guide/streamInputs';
 import * as streamText from '../../examples/guide/streamText';
 import * as streamTextAndInput from '../../examples/guide/streamTextAndInput';
 import * as strictTools from '../../examples/guide/strictTools';
 import * as summarizeHistory from '../../examples/guide/summarizeHistory';
 import * as toolError from '../../examples/guide/toolError';
+import * as zodTools from '../../examples/guide/zodTools';
 import type { Example } from '../../examples/guide/support/main';
 import type { Script } from '../../examples/server';
 import { key, startApi, type Api } from '../support/api';
@@ -195,6 +197,26 @@ shows(
     );
   },
 );
+
+shows('zodTools', 'the schema of what goes in, and the default that comes out', async () => {
+  const api = await show(zodTools.example);
+  expect(api.printed.values).toEqual([`Weather (Lisbon): ${cloudy}.`]);
+  expect(api.bodies()[0]?.tools).toEqual([
+    {
+      name: 'get_weather',
+      description: 'The weather of a city at this moment',
+      input_schema: object(
+        {
+          city: { type: 'string', description: 'Name of the city' },
+          unit: { type: 'string', enum: celsius, default: 'celsius', description: 'Unit of the temperature' },
+        },
+        ['city'],
+        false,
+      ),
+    },
+  ]);
+  expect(histories(api)).toEqual([[user(weather)], askedWeather(cloudy)]);
+});
 
 shows('jsonSchemaTools', 'the schema as it is, and the one final text', async () => {
   const api = await show(jsonSchemaTools.example);
@@ -747,4 +769,9 @@ shows('streamTextAndInput', 'text and inputs in pieces', async () => {
   const { printed } = await show(streamTextAndInput.example);
   expect(printed.values.join('')).toBe(`I'll use calculate_sum.{"a":19,"b":23}\n19 + 23 = 42.\n`);
   expect(printed.values).not.toContain('{"a":19,"b":23}');
+});
+
+shows('streamInputs', 'a field as soon as it is certain', async () => {
+  const { printed } = await show(streamInputs.example);
+  expect([...new Set(printed.values)]).toEqual(['… + … …', '19 + … …', '19 + 23 …', '19 + 23']);
 });
