@@ -460,6 +460,17 @@ shows('ownHistory', 'sends what it builds, and runs the tool once', async () => 
   expect(api.printed.completed).toBe(true);
 });
 
+shows('ownHistory', 'a failed result goes out without what was thrown', async () => {
+  const wrong = { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: {} };
+  const api = await show(ownHistory.example, [{ content: [wrong] }, 'Sorry.']);
+  expect(api.printed.error).toBeUndefined();
+  expect(histories(api)[1]?.slice(1)).toEqual([
+    assistant(wrong),
+    answers(result('toolu_1', expect.stringContaining('city: expected string'), { is_error: true })),
+    user('One sentence will do.'),
+  ]);
+});
+
 shows('changeParams', 'from the next request on, the history untouched', async () => {
   const api = await show(changeParams.example);
   expect(api.printed.values).toEqual([
