@@ -27,11 +27,15 @@ export const freeze = <T>(value: T): T => {
  */
 export class MessagePool {
   readonly #owned = new WeakSet<MessageParam>();
+  /** By content: a reply that is given back as it came is the message that went into the history. */
+  readonly #byContent = new WeakMap<object, MessageParam>();
 
   /** A copy that nobody else can change, with inputs as the API takes them back. */
   adopt(message: MessageInput): MessageParam {
     if (this.#owned.has(message)) return message;
     const { role, content } = message;
+    const known = typeof content === 'object' && isReply(message) ? this.#byContent.get(content) : undefined;
+    if (known !== undefined) return known;
     const copy = structuredClone(isReply(message) ? { role, content } : message) as MessageParam;
     return this.own(
       copy.role === 'assistant' && typeof copy.content !== 'string'
@@ -43,6 +47,9 @@ export class MessagePool {
   /** Takes a message made by ourselves. */
   own(message: MessageParam): MessageParam {
     this.#owned.add(freeze(message));
+    if (message.role === 'assistant' && typeof message.content === 'object') {
+      this.#byContent.set(message.content, message);
+    }
     return message;
   }
 }
@@ -152,4 +159,18 @@ const refuseUnanswered = (unanswered: ReadonlyMap<string, number>): void => {
   for (const [id, index] of unanswered) {
     throw new InvalidHistoryError(index, `tool_use ${id} has no tool_result right behind it`, id);
   }
+};
+
+/** The results that a history holds, by the block of the call. */
+export const answersIn = (messages: readonly MessageParam[]): [ToolUseBlock, ToolResultBlockParam][] => {
+  const answers: [ToolUseBlock, ToolResultBlockParam][] = [];
+  let open = new Map<string, ToolUseBlock>();
+  for (const message of messages) {
+    if (message.role === 'assistant') open = new Map(callsOf(message).map(call => [call.id, call]));
+    for (const result of resultsOf(message)) {
+      const call = open.get(result.tool_use_id);
+      if (call !== undefined) answers.push([call, result]);
+    }
+  }
+  return answers;
 };

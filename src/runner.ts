@@ -15,7 +15,15 @@ import {
   type Subscriber,
 } from 'rxjs';
 import { RunnerError, TurnSettledError } from './errors';
-import { freeze, MessagePool, replayed, unansweredCalls, validateHistory } from './history';
+import {
+  answersIn,
+  callsOf,
+  freeze,
+  MessagePool,
+  replayed,
+  unansweredCalls,
+  validateHistory,
+} from './history';
 import { levelled, logLevel, type Logger } from './logger';
 import { accumulator, completed, type MessageAccumulator } from './messages/accumulator';
 import type {
@@ -26,6 +34,7 @@ import type {
   MessageStreamEvent,
   ToolDefinition,
   ToolResultBlockParam,
+  ToolUseBlock,
 } from './messages';
 import { failedWith, takeState } from './resumption';
 import type { MessageSource } from './sources/messageSource';
@@ -174,6 +183,8 @@ class Run implements TurnLoop {
   #index = 0;
   /** The container that the latest reply ran in. */
   #container: string | undefined;
+  /** The paused reply that the history ends in. */
+  #resumes: MessageParam | undefined;
   /** A compaction that was asked for. */
   #compaction: CompactionConfig | undefined;
   /** While a compaction runs: what comes after it. */
@@ -189,7 +200,7 @@ class Run implements TurnLoop {
     this.state = takeState(plan) ?? plan.state;
     this.pool = plan.pool;
     this.tools = new ToolRegistry(plan.tools);
-    this.tools.follow(this.state.messages);
+    this.tools.follow([...this.state.messages, ...this.state.queued]);
     this.#bench = {
       tool: name => this.tools.find(name),
       slots: Number.isFinite(plan.concurrency) ? limiter(plan.concurrency) : work$ => work$,
@@ -197,7 +208,7 @@ class Run implements TurnLoop {
       ask: callback => this.#ask(callback),
       closed: () => subscriber.closed,
       gone$: this.#gone$,
-      ran: new WeakMap(),
+      ran: new WeakMap<ToolUseBlock, ToolResult>(answersIn(this.state.messages)),
     };
   }
 
@@ -270,7 +281,7 @@ class Run implements TurnLoop {
     if (this.subscriber.closed) return;
     const core = this.#current;
     this.#current = undefined;
-    const state = core === undefined ? this.state : interrupted(this.state, core.reply, core.edits);
+    const state = core === undefined ? this.state : this.#interrupted(core);
     const error = new RunnerError(
       cause,
       state,
@@ -279,6 +290,13 @@ class Run implements TurnLoop {
     failedWith(error, this.plan);
     core?.close(error);
     this.subscriber.error(error);
+  }
+
+  /** The state to resume from. */
+  #interrupted(core: TurnCore): RunnerState {
+    // A compaction that is complete counts; one that is not is asked for again.
+    if (core.kind === 'compaction' && core.message !== undefined) return this.#settled(core).state;
+    return interrupted(this.state, core.reply, core.edits);
   }
 
   #turn(kind: TurnKind, request: Readonly<MessageCreateParams>): TurnCore {
@@ -381,6 +399,10 @@ class Run implements TurnLoop {
     this.#advance(core);
   }
 
+  step(step: () => void): void {
+    this.#step(step);
+  }
+
   advance(core: TurnCore): void {
     this.#step(() => {
       this.#advance(core);
@@ -452,7 +474,8 @@ class Run implements TurnLoop {
     };
     if (calls.length === 0) answered();
     else if (core.isCut) {
-      results = notRun(core.turn.message);
+      const ids = new Set(calls.map(({ id }) => id));
+      results = notRun(core.turn.message).filter(({ tool_use_id }) => ids.has(tool_use_id));
       answered();
     } else {
       this.#follow(
@@ -509,7 +532,10 @@ class Run implements TurnLoop {
     const after = this.#afterCompaction;
     const settled = this.#settled(core, message => this.pool.own(message));
     const { messages, params, pending } = settled.state;
-    const paused = after === undefined && core.takeover === undefined && isPaused(core.turn.message);
+    const last = messages.at(-1);
+    // Also by a retry of the turn that went on with the paused reply.
+    const pauses = core.takeover === undefined && isPaused(core.turn.message);
+    const paused = after === undefined && (pauses || (last !== undefined && last === this.#resumes));
     const compaction = core.compaction ?? this.#compaction;
     // A paused turn and unanswered calls come first: the API compacts neither.
     const compacts =
@@ -524,6 +550,14 @@ class Run implements TurnLoop {
         'compact: context_management has a compact_* edit, beside which the API compacts nothing on demand',
       );
     }
+    if (core.turn.message.stop_reason !== 'tool_use') {
+      // Calls that were cut are answered so, should a later takeover go back to them.
+      const answers = notRun(core.turn.message);
+      callsOf(core.turn.message).forEach((call, index) =>
+        this.#bench.ran.set(call, answers[index] as ToolResult),
+      );
+    }
+    this.#resumes = paused ? last : undefined;
     this.state = settled.state;
     this.#compaction = compacts ? undefined : compaction;
     this.#afterCompaction = compacts ? { next: settled.next, reason: settled.reason } : undefined;
@@ -547,7 +581,12 @@ class Run implements TurnLoop {
   }
 
   #facts(core: TurnCore): TurnFacts {
-    return { reply: core.reply, edits: core.edits, mayRequest: this.#requests < this.plan.maxRequests };
+    return {
+      reply: core.reply,
+      edits: core.edits,
+      mayRequest: this.#requests < this.plan.maxRequests,
+      resumes: this.#resumes,
+    };
   }
 
   willContinue(core: TurnCore): boolean {

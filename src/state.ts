@@ -342,6 +342,8 @@ export interface TurnFacts {
   readonly edits: readonly Edit[];
   /** Whether `max_iterations` permits another request. */
   readonly mayRequest: boolean;
+  /** The paused reply that the request of the turn ended in, if it resumed one. */
+  readonly resumes: MessageParam | undefined;
 }
 
 /** What would come after the turn as things stand. */
@@ -370,7 +372,7 @@ export const settle = (
 
 const conclude = (
   state: RunnerState,
-  { reply: { message, results, finished }, mayRequest }: TurnFacts,
+  { reply: { message, results, finished }, mayRequest, resumes }: TurnFacts,
   folded: Folded,
   own: (message: MessageParam) => MessageParam,
 ): Settled => {
@@ -381,6 +383,10 @@ const conclude = (
   if (takeover !== undefined) {
     const due = unansweredCalls(takeover.messages);
     if (due.length === 0 || results !== undefined) {
+      // Back to a paused reply, which stays last.
+      if (resumes !== undefined && takeover.messages.at(-1) === resumes) {
+        return { ...decision, state: { ...rest, messages: takeover.messages, queued: appended } };
+      }
       const answers = due.length === 0 ? [] : [own({ role: 'user', content: [...(results ?? [])] })];
       return {
         ...decision,

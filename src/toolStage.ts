@@ -75,11 +75,12 @@ export const limiter = (limit: number): ToolBench['slots'] => {
     new Observable(subscriber => {
       const start = (): void => {
         running++;
+        work$.subscribe(subscriber);
+        // Behind the teardown of the work itself: the next one starts when this one is gone.
         subscriber.add(() => {
           running--;
           startNext();
         });
-        work$.subscribe(subscriber);
       };
       waiting.add(start);
       subscriber.add(() => waiting.delete(start));
@@ -103,6 +104,9 @@ const failure = (call: ToolUseBlock, error: unknown): ToolResult => ({
   is_error: true,
   error,
 });
+
+const notFound = (call: ToolUseBlock): ToolResult =>
+  failure(call, new ToolError(`Error: Tool '${call.name}' not found`));
 
 const denied = (call: ToolUseBlock, reason: string): Prepared => ({
   result: failure(call, new ToolError(reason)),
@@ -320,6 +324,8 @@ const run = (
   bench.slots(
     defer(() => {
       if (!isWanted(core, bench, call)) return EMPTY;
+      // Removed while the call waited.
+      if (bench.tool(call.name) !== tool) return of(notFound(call));
       started();
       core.report({ type: 'start', call, input });
       // Whoever saw it start may have ended the run.
@@ -338,7 +344,7 @@ const run = (
 
 /** Whether a call is to be started yet, or that is over: by a stop, a takeover, or the end of the run. */
 const isWanted = (core: TurnCore, bench: ToolBench, call: ToolUseBlock): boolean =>
-  !core.stopped && core.expects(call.id) && !bench.closed();
+  !core.stopped && core.expects(call) && !bench.closed();
 
 /** Answers one call; emits undefined where it was stopped before it ran, or cancelled. */
 const answerCall = (
@@ -346,26 +352,27 @@ const answerCall = (
   bench: ToolBench,
   call: ToolUseBlock,
 ): Observable<ToolResult | undefined> => {
-  const known$ = core.answers.get(call.id);
+  const key = core.keyOf(call);
+  const known$ = core.answers.get(key);
   if (known$ !== undefined) return known$;
   let started = false;
   // A takeover cancels the calls of the discarded reply, but for those that it keeps at its end to be answered.
   const discarded$ = core.edited$.pipe(
-    filter(edit => (edit._tag === 'Retry' || edit._tag === 'SetMessages') && !core.expects(call.id)),
+    filter(edit => (edit._tag === 'Retry' || edit._tag === 'SetMessages') && !core.expects(call)),
     tap(() => {
-      core.answers.delete(call.id);
+      core.answers.delete(key);
       // Should a later takeover bring the call back: it has run, if not to its end, and does not run again.
-      if (started) core.finished.set(call.id, failure(call, new ToolError('The call was cancelled')));
+      if (started) core.finished.set(key, failure(call, new ToolError('The call was cancelled')));
     }),
   );
   const answered$ = defer(() => {
-    const finished = core.finished.get(call.id) ?? bench.ran.get(call);
+    const finished = core.finished.get(key) ?? bench.ran.get(call);
     if (finished !== undefined) return of(finished);
     if (!isWanted(core, bench, call)) return EMPTY;
     const tool = bench.tool(call.name);
     const prepared$: Observable<Prepared> =
       tool === undefined
-        ? of({ result: failure(call, new ToolError(`Error: Tool '${call.name}' not found`)) })
+        ? of({ result: notFound(call) })
         : prepare(core, bench, tool, call).pipe(takeUntil(core.stopped$));
     return prepared$.pipe(
       mergeMap(prepared =>
@@ -376,7 +383,7 @@ const answerCall = (
             }),
       ),
       tap(result => {
-        core.finished.set(call.id, result);
+        core.finished.set(key, result);
         core.report({ type: 'end', call, result });
       }),
     );
@@ -392,7 +399,7 @@ const answerCall = (
       resetOnRefCountZero: false,
     }),
   );
-  core.answers.set(call.id, answered$);
+  core.answers.set(key, answered$);
   return answered$;
 };
 
@@ -448,7 +455,7 @@ export const answerCalls = (
       // What the hooks have seen, of a turn that ran its tools itself or of an earlier one, they do not see again.
       const known = new Map<string, ToolResult>();
       for (const call of calls) {
-        const result = core.hooked.get(call.id) ?? bench.ran.get(call);
+        const result = core.hooked.get(core.keyOf(call)) ?? bench.ran.get(call);
         if (result !== undefined) known.set(call.id, result);
       }
       const inPlace = (): readonly ToolResult[] =>
@@ -457,11 +464,12 @@ export const answerCalls = (
       if (fresh.length === 0) return of(inPlace());
       return applyHooks(core, bench, fresh).pipe(
         map(changed => {
-          for (const result of changed) {
-            known.set(result.tool_use_id, result);
-            core.hooked.set(result.tool_use_id, result);
+          for (const result of changed) known.set(result.tool_use_id, result);
+          for (const call of calls) {
+            const result = known.get(call.id) as ToolResult;
+            core.hooked.set(core.keyOf(call), result);
+            bench.ran.set(call, result);
           }
-          for (const call of calls) bench.ran.set(call, known.get(call.id) as ToolResult);
           return inPlace();
         }),
       );

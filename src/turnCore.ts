@@ -42,6 +42,8 @@ export interface TurnLoop {
   readonly tools: ToolRegistry;
   /** Lets the loop look whether it can go on, once the code on the stack has returned. */
   advance(core: TurnCore): void;
+  /** Runs a step of the loop once the code on the stack has returned. */
+  step(step: () => void): void;
   draft(core: TurnCore): Readonly<MessageCreateParams>;
   willContinue(core: TurnCore): boolean;
   runTools(core: TurnCore): Observable<readonly ToolResult[] | null>;
@@ -92,12 +94,12 @@ export class TurnCore {
   readonly requestHooks: ((turn: AnyTurn) => HookResult)[] = [];
 
   message: Message | undefined;
-  /** Results as the tools gave them, by `tool_use` id, hooks not applied. */
-  readonly finished = new Map<string, ToolResult>();
-  /** Results with the hooks applied, by `tool_use` id. */
-  readonly hooked = new Map<string, ToolResult>();
-  /** Every call that was asked for, by `tool_use` id, so that none runs twice however it is asked for again. */
-  readonly answers = new Map<string, Observable<ToolResult | undefined>>();
+  /** Results as the tools gave them, by what `keyOf` gives, hooks not applied. */
+  readonly finished = new Map<unknown, ToolResult>();
+  /** Results with the hooks applied, by what `keyOf` gives. */
+  readonly hooked = new Map<unknown, ToolResult>();
+  /** Every call that was asked for, by what `keyOf` gives, so that none runs twice however it is asked for again. */
+  readonly answers = new Map<unknown, Observable<ToolResult | undefined>>();
   /** The reply's calls, run once however often they are asked for. */
   toolRun$: Observable<readonly ToolResult[] | undefined> | undefined;
   /** What the results answer: see `base`. */
@@ -148,10 +150,22 @@ export class TurnCore {
     return this.takeover ?? this.message;
   }
 
+  /** Whether the calls to be answered are those of an earlier reply, to which a takeover has gone back. */
+  get #goesBack(): boolean {
+    const last = this.takeover?.at(-1);
+    return last !== undefined && this.request.messages.includes(last);
+  }
+
+  /** What a call is known by: its id, unless it is one of an earlier reply, since later ones reuse ids. */
+  keyOf(call: ToolUseBlock): unknown {
+    return this.#goesBack ? call : call.id;
+  }
+
   /** The calls to be answered. */
   get dueCalls(): readonly ToolUseBlock[] {
     const { takeover, message } = this;
     if (takeover === undefined) return this.toolCalls;
+    if (this.#goesBack) return unansweredCalls(takeover);
     // A copy of the reply has lost inputs that were no object, which are to be refused all the same.
     const originals = new Map(message && callsOf(message).map(call => [call.id, call]));
     return unansweredCalls(takeover).map(call => {
@@ -165,14 +179,15 @@ export class TurnCore {
   get isCut(): boolean {
     const { message, takeover } = this;
     if (message === undefined || message.stop_reason === 'tool_use' || takeover === undefined) return false;
+    if (this.#goesBack) return false;
     const ids = new Set(callsOf(message).map(({ id }) => id));
     return unansweredCalls(takeover).every(({ id }) => ids.has(id));
   }
 
   /** Whether the result of a call is still wanted: a takeover discards the calls that it does not end in. */
-  expects(id: string): boolean {
-    const { takeover } = this;
-    return takeover === undefined || unansweredCalls(takeover).some(call => call.id === id);
+  expects(call: ToolUseBlock): boolean {
+    const key = this.keyOf(call);
+    return this.takeover === undefined || this.dueCalls.some(due => this.keyOf(due) === key);
   }
 
   /** The compaction that was asked for. */
@@ -221,9 +236,9 @@ export class TurnCore {
 
   retry(patch: ParamsPatch = {}): void {
     this.#refuseCompaction('retry');
-    const edit = this.#patch(patch);
+    // The patch first: the retry may cancel what the turn still waits for, and so settle it.
+    this.#edit('retry', this.#patch(patch));
     this.#edit('retry', { _tag: 'Retry' });
-    this.#edit('retry', edit);
   }
 
   stop(): void {
@@ -336,7 +351,10 @@ export class TurnCore {
   #edit(name: string, edit: Edit): void {
     if (this.settled) throw new TurnSettledError(name);
     this.edits.push(edit);
-    this.#edited$.next(edit);
+    // As a step, so that all it cancels is torn down before the loop goes on.
+    this.loop.step(() => {
+      this.#edited$.next(edit);
+    });
   }
 
   #assertOpen(what: string): void {
