@@ -4,7 +4,7 @@ import { accumulator } from '../messages/accumulator';
 import type { StreamingTurn } from '../turn';
 
 /**
- * The reply so far, after every event of a streaming run that tells something of it; compactions are passed over.
+ * The reply so far, after every event of a streaming run; compactions are passed over.
  *
  * ```
  * runner:  x----------y-------|

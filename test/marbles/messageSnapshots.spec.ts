@@ -1,0 +1,233 @@
+import { map, mergeMap, NEVER, of, Subject, take, tap, toArray, type Observable } from 'rxjs';
+import {
+  compactWhen,
+  messageSnapshots,
+  resumeOnError,
+  RunnerError,
+  scripted,
+  stopWhen,
+  streamingToolRunner,
+  toolRunner,
+  type Message,
+  type MessageStreamEvent,
+  type StreamingTurn,
+} from 'rx-tool-runner';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { collect } from '../support/collect';
+import { marbles } from '../support/marbles';
+import { end, onFirst, params } from '../support/operatorLaws';
+import { call, calls, message, says, textBlock } from '../support/replies';
+import { fakeTool } from '../support/tools';
+import { expectNothingUnhandled } from '../support/unhandled';
+
+const tools = [fakeTool('t', () => 'x')];
+const one = calls(call('1', 't', { city: 'Paris' }));
+const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+  stop_reason: 'compaction',
+});
+
+const delta = (text: string): MessageStreamEvent => ({
+  type: 'content_block_delta',
+  index: 0,
+  delta: { type: 'text_delta', text },
+});
+
+/** Events by their letters in the diagrams: `s` starts a reply, `o` a block, `a` to `c` are text, `d` and `e` end it. */
+const events: Readonly<Record<string, MessageStreamEvent>> = {
+  s: { type: 'message_start', message: message([], { stop_reason: null }) },
+  o: { type: 'content_block_start', index: 0, content_block: textBlock('') },
+  a: delta('a'),
+  b: delta('b'),
+  c: delta('c'),
+  d: {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: end.usage,
+  } as unknown as MessageStreamEvent,
+  e: { type: 'message_stop' },
+};
+
+/** What is to be seen of a snapshot in a diagram. */
+const shown = map(({ content, stop_reason }: Message) => [
+  content.map(block => (block.type === 'text' ? block.text : block.type)).join(),
+  stop_reason,
+]);
+const seen = {
+  0: ['', null],
+  1: ['a', null],
+  2: ['ab', null],
+  3: ['ab', 'end_turn'],
+  4: ['c', null],
+};
+
+expectNothingUnhandled();
+
+describe('messageSnapshots', () => {
+  // prettier-ignore
+  it.each([
+    ['never', '-',          '^',          '-'          ],
+    ['empty', '--|',        '^-!',        '--|'        ],
+    ['error', '--#',        '^-!',        '--#'        ],
+    ['one',   '-x------|',  '^-------!',  '-(001)--|'  ],
+    ['many',  '-x----y-----|', '^-----------!', '-(001)(004)-|'],
+  ])('%s', (_, source, subscribed, expected) => {
+    marbles(m => {
+      const streamed = (letters: string) => of(...letters.split('').map(letter => events[letter]!)) as unknown as StreamingTurn;
+      const source$ = m.cold(source, { x: streamed('soa'), y: streamed('soc') });
+      m.expect(source$.pipe(messageSnapshots(), shown)).toBeObservable(expected, seen);
+      m.expect(source$).toHaveSubscriptions(subscribed);
+    })();
+  });
+
+  // prettier-ignore
+  it('emits the reply so far after every event', marbles(m => {
+    const first$ =  m.cold('-s-o-a-b-d-(e|)', events);
+    const asked =          '^----------!   ';
+    const expected =       '-0-0-1-2-3-(3|)';
+
+    m.expect(streamingToolRunner(scripted([first$]), params).pipe(messageSnapshots(), shown)).toBeObservable(expected, seen);
+    m.expect(first$).toHaveSubscriptions(asked);
+  }));
+
+  // prettier-ignore
+  it('ends with its subscriber: the request is unsubscribed at once', marbles(m => {
+    const first$ =  m.cold('-s-o-a-b-d-(e|)', events);
+    const unsub =          '------!        ';
+    const asked =          '^-----!        ';
+    const expected =       '-0-0-1-        ';
+
+    const run$ = streamingToolRunner(scripted([first$]), params);
+    m.expect(run$.pipe(messageSnapshots(), shown, mergeMap(value => of(value))), unsub).toBeObservable(expected, seen);
+    m.expect(first$).toHaveSubscriptions(asked);
+  }));
+
+  // prettier-ignore
+  it('S4 an error in mid-stream comes behind what was there', marbles(m => {
+    const first$ =  m.cold('-s-o-a-#', events, new Error('overloaded'));
+    const asked =          '^------!';
+    const expected =       '-0-0-1-#';
+
+    m.expect(streamingToolRunner(scripted([first$]), params).pipe(messageSnapshots(), shown))
+      .toBeObservable(expected, seen, new RunnerError(new Error('overloaded'), undefined as never));
+    m.expect(first$).toHaveSubscriptions(asked);
+  }));
+
+  it.each([
+    ['the request fails', [events.s!, events.o!, events.a!], new Error('overloaded')],
+    ['the events break the protocol', [events.s!, events.o!, events.a!, events.s!], undefined],
+  ] as [string, MessageStreamEvent[], Error | undefined][])(
+    "S4 where %s, the error is the run's, the very same, and the last snapshot is what it has as partial",
+    (_, given, cause) => {
+      const errors: unknown[] = [];
+      const reply$ = new Subject<MessageStreamEvent>();
+      const snapshots = collect(
+        streamingToolRunner(scripted([reply$]), params).pipe(
+          tap({ error: (error: unknown) => errors.push(error) }),
+          messageSnapshots(),
+        ),
+      );
+      for (const event of given) reply$.next(event);
+      if (cause !== undefined) reply$.error(cause);
+      expect(snapshots.error).toBeInstanceOf(RunnerError);
+      expect(snapshots.error).toBe(errors[0]);
+      expect(snapshots.values).toHaveLength(3);
+      expect((snapshots.error as RunnerError).partial).toEqual(snapshots.values.at(-1));
+    },
+  );
+
+  it('S3 the last one of a turn equals its reply, and none is changed by later events', () => {
+    const said = message(
+      [
+        { type: 'thinking', thinking: 'hm', signature: 's' },
+        textBlock('Hello there'),
+        call('1', 't', { a: [1, 2] }),
+      ],
+      { stop_reason: 'tool_use' },
+    );
+    const copies: string[] = [];
+    const snapshots = collect(
+      streamingToolRunner(scripted([said, end], { chunk: 3 }), { ...params, tools }).pipe(
+        messageSnapshots(),
+        tap(snapshot => copies.push(JSON.stringify(snapshot))),
+      ),
+    );
+    expect(snapshots.completed).toBe(true);
+    expect(snapshots.values.map(snapshot => JSON.stringify(snapshot))).toEqual(copies);
+    const ofFirst = snapshots.values.filter(
+      ({ content }) => content.length !== 1 || content[0]?.type !== 'text',
+    );
+    expect(ofFirst.findLast(({ stop_reason }) => stop_reason === 'tool_use')).toEqual(said);
+    expect(snapshots.values.at(-1)).toEqual(end);
+    expect(new Set(snapshots.values).size).toBeGreaterThan(10);
+  });
+
+  it('a call that is on its way has the input that it started with', () => {
+    const snapshots = collect(
+      streamingToolRunner(scripted([one, end], { chunk: 4 }), { ...params, tools }).pipe(messageSnapshots()),
+    );
+    const inputs = snapshots.values.flatMap(({ content: [block] }) =>
+      block?.type === 'tool_use' ? [block.input] : [],
+    );
+    expect(inputs.slice(0, 4)).toEqual([{}, {}, {}, {}]);
+    expect(inputs.at(-1)).toEqual({ city: 'Paris' });
+  });
+
+  it('passes over a compaction', () => {
+    const snapshots = collect(
+      streamingToolRunner(scripted([one, summary, end]), { ...params, tools }).pipe(
+        compactWhen(onFirst(true)),
+        messageSnapshots(),
+      ),
+    );
+    expect(snapshots.completed).toBe(true);
+    expect(snapshots.values.filter(({ stop_reason }) => stop_reason === 'compaction')).toEqual([]);
+    expect(snapshots.values.at(-1)).toEqual(end);
+  });
+
+  it('of a run that resumes, what is new', () => {
+    const stopped = collect(
+      streamingToolRunner(scripted([one]), { ...params, tools }).pipe(
+        stopWhen(() => true),
+        mergeMap(turn => turn.settled$),
+      ),
+    );
+    const { state } = stopped.values[0]!;
+    const resumed$ = streamingToolRunner(scripted([end]), { ...params, tools, state });
+    const snapshots = collect(resumed$.pipe(messageSnapshots(), toArray()));
+    expect(snapshots.values[0]?.every(({ content }) => content[0]?.type !== 'tool_use')).toBe(true);
+    expect(snapshots.values[0]?.at(-1)).toEqual(end);
+  });
+
+  it('goes on where resumeOnError does, below it', () => {
+    const broken$ = new Subject<MessageStreamEvent>();
+    const snapshots = collect(
+      streamingToolRunner(scripted([broken$, says('whole')]), params).pipe(
+        resumeOnError({ count: 1, delay: () => of(1) }),
+        messageSnapshots(),
+      ),
+    );
+    for (const letter of 'soa') broken$.next(events[letter]!);
+    broken$.error(new Error('overloaded'));
+    expect(snapshots.completed).toBe(true);
+    expect(snapshots.values[2]?.content).toEqual([textBlock('a')]);
+    expect(snapshots.values.at(-1)).toEqual(says('whole'));
+  });
+
+  it('take of a firehose that is synchronous and endless', () => {
+    const source = scripted(Array.from({ length: 20 }, (_, index) => ({ ...one, id: `msg_${index}` })));
+    const snapshots = collect(
+      streamingToolRunner(source, { ...params, tools }).pipe(messageSnapshots(), take(8)),
+    );
+    expect(snapshots.completed).toBe(true);
+    expect(snapshots.values).toHaveLength(8);
+    expect(source.requests).toHaveLength(2);
+  });
+
+  it('gives messages, of a streaming run alone', () => {
+    const source = scripted([NEVER, NEVER]);
+    const streaming$ = streamingToolRunner(source, params);
+    expectTypeOf(streaming$.pipe(messageSnapshots())).toEqualTypeOf<Observable<Message>>();
+    // @ts-expect-error the turns of the other runner have no stream
+    void toolRunner(source, params).pipe(messageSnapshots());
+  });
+});
