@@ -60,7 +60,7 @@ import {
 import { call, calls, message, result, says, textBlock, user } from '../support/replies';
 import { runners, type Runner } from '../support/runners';
 import { fakeTool } from '../support/tools';
-import { expectNothingUnhandled } from '../support/unhandled';
+import { expectNothingUnhandled, settled } from '../support/unhandled';
 
 type TurnOperator = MonoTypeOperatorFunction<TurnHandle>;
 
@@ -86,7 +86,7 @@ const permutations = <Value>(values: readonly Value[]): Value[][] =>
         permutations(values.filter((_, other) => other !== index)).map(rest => [value, ...rest]),
       );
 
-expectNothingUnhandled();
+const unhandled = expectNothingUnhandled();
 
 describe.each(runners)('several operators, $runner', ({ run }) => {
   describe('the order of the pipe is the order of effect', () => {
@@ -167,9 +167,9 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
 
     it('E14 stop wins over all, wherever it is', () => {
       const operators = {
-        stop: stopWhen<TurnHandle>(() => true),
+        stop: stopWhen(() => true),
         takeOver: takeOverHistory(() => [user('taken over')]),
-        append: appendMessages<TurnHandle>(() => user('and?')),
+        append: appendMessages(() => user('and?')),
         retry: retryOnMaxTokens({ ceiling: 1000 }),
       };
       for (const order of permutations(Object.values(operators))) {
@@ -541,6 +541,39 @@ it.each(runners)(
     expect(ran).toEqual(['1', '1']);
   },
 );
+
+describe.each(runners)('a callback that ends the run and gives a rejected Promise, $runner', ({ run }) => {
+  type Callback = () => Promise<never>;
+  const leaves = (operator: (callback: Callback) => TurnOperator): void => {
+    const stop$ = new Subject<void>();
+    const leaving = operator(() => {
+      stop$.next();
+      return Promise.reject(new Error('too late'));
+    });
+    const seen = play(run, [calls(call('1', 'bad'))], turns$ => turns$.pipe(leaving, takeUntil(stop$)), {
+      tools,
+    });
+    expect(seen.completed).toBe(true);
+    expect(seen.source.requests).toHaveLength(1);
+  };
+
+  it('interceptToolErrors: it is not reported', () => {
+    leaves(callback => interceptToolErrors(callback));
+  });
+
+  // Fault: the Observable that these make of the Promise is never subscribed, so that nobody handles the rejection.
+  it.fails.each<[string, (callback: Callback) => TurnOperator]>([
+    ['takeOverHistory', callback => takeOverHistory(callback)],
+    ['updateParams', callback => updateParams(callback)],
+    ['stopWhen', callback => stopWhen(callback)],
+    ['approveToolCalls', callback => approveToolCalls(callback)],
+    ['mapToolResults', callback => mapToolResults(callback)],
+  ])('%s: it is not reported', async (_, operator) => {
+    leaves(operator);
+    await settled();
+    expect(unhandled.mock.calls).toEqual([]);
+  });
+});
 
 describe('properties', () => {
   /** What is wrong with a history by the rules of the API, in a few words; undefined if nothing is. */

@@ -369,6 +369,17 @@ export const callbackLaws = <Value>({
       expect(errors).toEqual([]);
     });
 
+    it('may reject when nobody waits for it any more: nothing is reported', () => {
+      let reject: ((error: unknown) => void) | undefined;
+      const late = new Promise<Value>((_resolve, reject_) => {
+        reject = reject_;
+      });
+      const played = playWith(() => late);
+      played.subscription.unsubscribe();
+      reject?.(failure);
+      expect(played.error).toBeUndefined();
+    });
+
     // prettier-ignore
     it('takes its time: the next request waits', marbles(m => {
       const first$ = m.cold('--(r|)    ', { r: reply });
