@@ -30,17 +30,15 @@ export class MessagePool {
   /** By content: a reply that is given back as it came is the message that went into the history. */
   readonly #byContent = new WeakMap<object, MessageParam>();
 
-  /** A copy that nobody else can change, with inputs as the API takes them back. */
+  /** A copy that nobody else can change, with inputs and results as the API takes them. */
   adopt(message: MessageInput): MessageParam {
     if (this.#owned.has(message)) return message;
-    const { role, content } = message;
-    const known = typeof content === 'object' && isReply(message) ? this.#byContent.get(content) : undefined;
+    const known = isReply(message) ? this.#byContent.get(message.content) : undefined;
     if (known !== undefined) return known;
-    const copy = structuredClone(isReply(message) ? { role, content } : message) as MessageParam;
     return this.own(
-      copy.role === 'assistant' && typeof copy.content !== 'string'
-        ? { ...copy, content: withObjectInputs(copy.content) }
-        : copy,
+      structuredClone(
+        sendable(isReply(message) ? { role: message.role, content: message.content } : message),
+      ),
     );
   }
 
@@ -62,6 +60,20 @@ const withObjectInputs = (content: readonly ContentBlockParam[]): ContentBlockPa
   content.map(block =>
     block.type === 'tool_use' && !isObject(block.input) ? { ...block, input: {} } : block,
   );
+
+/** What a tool threw stays here, also where its result is put into a message as `runTools` gives it. */
+const withoutError = (block: ContentBlockParam): ContentBlockParam => {
+  if (block.type !== 'tool_result' || !('error' in block)) return block;
+  const { error: _, ...result } = block;
+  return result;
+};
+
+/** A message as the API takes it: nothing but objects as inputs, no result with what was thrown. */
+const sendable = (message: MessageParam): MessageParam => {
+  if (typeof message.content !== 'object') return message;
+  if (message.role === 'assistant') return { ...message, content: withObjectInputs(message.content) };
+  return message.role === 'user' ? { ...message, content: message.content.map(withoutError) } : message;
+};
 
 /** A reply as it goes back to the API: verbatim, but for inputs that it would not take back. */
 export const replayed = ({ content }: Message): MessageParam | undefined => {

@@ -320,28 +320,25 @@ describe.each(runners)('$runner', ({ run }) => {
       },
     );
 
-    it(
-      'E6 unanswered calls that are taken over while a tool runs are answered; the tool is cancelled',
-      () => {
-        const other: MessageParam = { role: 'assistant', content: [call('9', 't')] };
-        const cancelled = vi.fn();
-        const ran: string[] = [];
-        const tools = [
-          fakeTool('t', (_input, { call: { id }, signal }) => {
-            ran.push(id);
-            signal.addEventListener('abort', cancelled);
-            return id === '1' ? NEVER : `result of ${id}`;
-          }),
-        ];
-        const source = scripted([one, end]);
-        const seen = watch(run(source, { ...params, tools }));
-        seen.turns[0]?.setMessages([user('other'), other]);
-        expect(cancelled).toHaveBeenCalledOnce();
-        expect(seen.error).toBeUndefined();
-        expect(ran).toEqual(['1', '9']);
-        expect(histories(source)[1]).toEqual([user('other'), other, results(result('9', 'result of 9'))]);
-      },
-    );
+    it('E6 unanswered calls that are taken over while a tool runs are answered; the tool is cancelled', () => {
+      const other: MessageParam = { role: 'assistant', content: [call('9', 't')] };
+      const cancelled = vi.fn();
+      const ran: string[] = [];
+      const tools = [
+        fakeTool('t', (_input, { call: { id }, signal }) => {
+          ran.push(id);
+          signal.addEventListener('abort', cancelled);
+          return id === '1' ? NEVER : `result of ${id}`;
+        }),
+      ];
+      const source = scripted([one, end]);
+      const seen = watch(run(source, { ...params, tools }));
+      seen.turns[0]?.setMessages([user('other'), other]);
+      expect(cancelled).toHaveBeenCalledOnce();
+      expect(seen.error).toBeUndefined();
+      expect(ran).toEqual(['1', '9']);
+      expect(histories(source)[1]).toEqual([user('other'), other, results(result('9', 'result of 9'))]);
+    });
 
     it('cancels running tools of the discarded reply', () => {
       const source = scripted([calls(call('1', 't'), call('2', 't')), end]);
@@ -803,6 +800,36 @@ describe.each(runners)('$runner', ({ run }) => {
       expect(histories[1]?.[1]).toEqual(assistant(calls(call('1', 't'))));
     });
   });
+
+  it.each([new Error('boom'), () => 'cannot be cloned'])(
+    'E7 what a tool threw is not sent with the result that runTools gives, be it %s',
+    thrown => {
+      const tools = [
+        fakeTool('t', () => {
+          throw thrown;
+        }),
+      ];
+      const { histories, seen } = play(
+        [one, end],
+        turn => {
+          turn.onReply(({ message: reply }) =>
+            turn.runTools().pipe(
+              map(given => {
+                turn.setMessages(messages => [
+                  ...messages,
+                  reply,
+                  { role: 'user', content: [...(given ?? [])] },
+                ]);
+              }),
+            ),
+          );
+        },
+        { tools },
+      );
+      expect(seen.error).toBeUndefined();
+      expect(Object.keys((histories[1]?.at(-1)?.content as object[])[0] ?? {})).not.toContain('error');
+    },
+  );
 
   describe('an input that is no JSON', () => {
     const broken = [
