@@ -12,6 +12,7 @@ import {
   type Replied,
   type TurnHandle,
   type StreamingTurn,
+  type ToolResultBlockParam,
   type ToolUseBlock,
   type Turn,
 } from 'rx-tool-runner';
@@ -232,6 +233,38 @@ describe('approveToolCalls', () => {
         },
       ]);
     });
+
+    // Fault: whatever has no result is taken for `{ input }`, and so a call is run, with undefined, that nobody approved.
+    it.fails.each([{}, { approved: false }, [], { Input: {} }])(
+      'what is no decision, %j, is an error and runs nothing',
+      decision => {
+        const ran = vi.fn(() => 'x');
+        const seen = play(
+          run,
+          [calls(call('1', 't')), end],
+          approveToolCalls(() => decision as unknown as Decision),
+          { tools: [fakeTool('t', ran)] },
+        );
+        expect(ran).not.toHaveBeenCalled();
+        expect(seen.error?.cause).toBeInstanceOf(TypeError);
+      },
+    );
+
+    // Fault: "tool_result: content cannot be empty if `is_error` is true", says the API, and refuses the request.
+    it.fails.each<Decision>(['', { result: '', is_error: true }, { result: [], is_error: true }])(
+      '%j denies with a content that the API takes',
+      decision => {
+        const seen = play(
+          run,
+          [one, end],
+          approveToolCalls(() => decision),
+          { tools: [add] },
+        );
+        const content = histories(seen.source)[1]?.at(-1)?.content ?? [];
+        expect(content).toMatchObject([{ tool_use_id: '1', is_error: true }]);
+        expect((content[0] as ToolResultBlockParam).content).not.toHaveLength(0);
+      },
+    );
 
     it('asks about runnable, valid calls only', () => {
       const asked: string[] = [];
