@@ -16,8 +16,11 @@ const calls = (blocks: readonly ToolUseBlock[]): string =>
   blocks.length === 0 ? '' : `, calls ${blocks.map(({ name }) => JSON.stringify(name)).join(', ')}`;
 
 /** Hosts that are not the API leave the figures out. */
-const tokens = (usage: Partial<Usage> = {}): string =>
-  `, ${usage.input_tokens ?? '?'} + ${usage.output_tokens ?? '?'} tokens`;
+const tokens = (usage: Partial<Usage> = {}): string => {
+  const cached = (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
+  const input = `${usage.input_tokens ?? '?'}${cached > 0 ? ` (and ${cached} cached)` : ''}`;
+  return `, ${input} + ${usage.output_tokens ?? '?'} tokens`;
+};
 
 const nameOf = ({ kind, index }: TurnHandle): string =>
   kind === 'compaction' ? `compaction after turn ${index}` : `turn ${index}`;
@@ -26,7 +29,7 @@ const nameOf = ({ kind, index }: TurnHandle): string =>
 const describe = (error: unknown): string => {
   const cause = error instanceof RunnerError ? error.cause : error;
   const message = error instanceof Error ? error.message : 'something that is no error was thrown';
-  return `${cause instanceof Error ? cause.name : typeof cause}: ${message}`;
+  return `${cause instanceof Error ? cause.name : typeof cause}: ${message.replace(/\s+/g, ' ')}`;
 };
 
 /**
