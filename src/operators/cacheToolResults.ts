@@ -1,7 +1,6 @@
 import { defer } from 'rxjs';
 import type { CacheControl, ContentBlockParam, MessageParam, ToolResultBlockParam } from '../messages';
 import { forEachTurn, type TurnOperator } from './forEachTurn';
-import type { TurnHandle } from '../turn';
 
 /**
  * Prompt caching up to the last result of each turn: sets `cache_control` on it, and takes the breakpoint of an earlier

@@ -13,7 +13,6 @@ import {
   tap,
   type ObservableInput,
 } from 'rxjs';
-import type { TurnHandle } from '../turn';
 import type { TurnOperator } from './forEachTurn';
 
 /**
