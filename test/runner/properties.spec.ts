@@ -807,19 +807,16 @@ describe.each(runners)('found by them, $runner', ({ run }) => {
     expect(ran).toEqual([1]);
   });
 
-  it(
-    'E16 back to an earlier reply in a resumed run: its calls have their results in the history',
-    () => {
-      const { source, ran, resume } = play([calls(numbered('1', 1)), new Error('boom'), says('hm'), end]);
-      resume(
-        on(0, turn => {
-          turn.setMessages(messages => messages.slice(0, 2));
-        }),
-      );
-      expect(source.requests).toHaveLength(4);
-      expect(ran).toEqual([1]);
-    },
-  );
+  it('E16 back to an earlier reply in a resumed run: its calls have their results in the history', () => {
+    const { source, ran, resume } = play([calls(numbered('1', 1)), new Error('boom'), says('hm'), end]);
+    resume(
+      on(0, turn => {
+        turn.setMessages(messages => messages.slice(0, 2));
+      }),
+    );
+    expect(source.requests).toHaveLength(4);
+    expect(ran).toEqual([1]);
+  });
 
   it('E15 back to an earlier reply that was cut: its calls do not run', () => {
     const { source, ran } = play([cut(numbered('1', 1)), says('hm'), end], turn => {
@@ -865,19 +862,16 @@ describe.each(runners)('found by them, $runner', ({ run }) => {
     expect(ran).toEqual([]);
   });
 
-  it(
-    'E10 retry of the turn that resumes a pause: what is appended waits, the paused reply is last',
-    () => {
-      const { source } = play(
-        [pause, says('hm'), end, end],
-        on(1, turn => {
-          turn.retry();
-          turn.append(user('by the way'));
-        }),
-      );
-      expect(source.requests[2]?.messages.at(-1)).toEqual({ role: 'assistant', content: pause.content });
-    },
-  );
+  it('E10 retry of the turn that resumes a pause: what is appended waits, the paused reply is last', () => {
+    const { source } = play(
+      [pause, says('hm'), end, end],
+      on(1, turn => {
+        turn.retry();
+        turn.append(user('by the way'));
+      }),
+    );
+    expect(source.requests[2]?.messages.at(-1)).toEqual({ role: 'assistant', content: pause.content });
+  });
 
   it('C3 retry of the turn that resumes a pause: a compaction waits', () => {
     const { source } = play(

@@ -122,7 +122,7 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       ['onRequest', (turn, hook) => turn.onRequest(hook)],
     ] as [string, (turn: TurnHandle, hook: () => Observable<never>) => void][])(
       'in a hook, %s: what the hook returns is not subscribed',
-      
+
       (_, register) => {
         const subscribed = vi.fn();
         const stop$ = new Subject<void>();

@@ -7,7 +7,7 @@ import { events, reply } from './events';
 export { events, reply };
 
 /** A request as the server got it. */
-export interface Received {
+interface Received {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
