@@ -51,8 +51,10 @@ const iterate = <T extends TurnHandle>(runner$: Observable<T>): AsyncIterator<T,
   let held: Subscription | undefined;
 
   const release = (): void => {
-    held?.unsubscribe();
+    // Forgotten first: what goes on synchronously brings the next turn, and its hold.
+    const last = held;
     held = undefined;
+    last?.unsubscribe();
   };
 
   const answer = ({ resolve, reject }: Ask<T>): void => {
