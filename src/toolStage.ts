@@ -108,8 +108,11 @@ const failure = (call: ToolUseBlock, error: unknown): ToolResult => ({
 const notFound = (call: ToolUseBlock): ToolResult =>
   failure(call, new ToolError(`Error: Tool '${call.name}' not found`));
 
+const notApproved = 'The call was not approved';
+
+// The API takes no failed result that says nothing.
 const denied = (call: ToolUseBlock, reason: string): Prepared => ({
-  result: failure(call, new ToolError(reason)),
+  result: failure(call, new ToolError(reason === '' ? notApproved : reason)),
 });
 
 const decode = (tool: RunnableTool, input: unknown): Observable<Decoded> =>
@@ -188,11 +191,15 @@ const decideCall = (
     let prepared: Prepared = { input };
     const apply = (decision: Decision): Observable<unknown> => {
       if (decision === true) return EMPTY;
-      if (decision === false) prepared = denied(call, 'The call was not approved');
+      if (decision === false) prepared = denied(call, notApproved);
       else if (typeof decision === 'string') prepared = denied(call, decision);
       else if ('result' in decision) {
-        const result = answer(call, decision.result);
-        prepared = { result: decision.is_error === true ? { ...result, is_error: true } : result };
+        const { result: given, is_error } = decision;
+        // The API takes no failed result that says nothing.
+        const result = answer(call, is_error === true && given.length === 0 ? 'The call failed' : given);
+        prepared = { result: is_error === true ? { ...result, is_error } : result };
+      } else if (!('input' in decision)) {
+        throw new TypeError('a decision is true, false, a reason, { input } or { result }');
       } else {
         call = { ...call, input: decision.input };
         return decode(tool, call.input).pipe(

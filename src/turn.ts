@@ -21,7 +21,7 @@ import type { TurnCore } from './turnCore';
 export type HookResult = ObservableInput<unknown> | void;
 
 /** What a hook that decides gives back: the value itself, anything that converts to an Observable of it, or nothing. */
-export type HookValue<Value> = Value | ObservableInput<Value> | void;
+export type HookValue<Value> = Value | ObservableInput<Value | void> | void;
 
 /** Where a turn comes from: a request, the stored reply that a run resumes from, or compaction on demand. */
 export type TurnKind = 'reply' | 'resumed' | 'compaction';

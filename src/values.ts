@@ -68,8 +68,10 @@ export const laterValues = (given: unknown): Observable<unknown> | undefined => 
  * converts to an Observable is converted; anything else is the value itself, strings and arrays included, which are
  * never iterated.
  */
-export const valuesOf = <Value>(given: Value | ObservableInput<Value> | void): Observable<Value> => {
+export const valuesOf = <Value>(given: Value | ObservableInput<Value | void> | void): Observable<Value> => {
   if (given === undefined) return EMPTY;
+  // The Observable may never be subscribed to, if the callback has ended the run.
+  ignore(given);
   const later$ = laterValues(given) as Observable<Value> | undefined;
   return later$?.pipe(filter(value => value !== undefined)) ?? of(given as Value);
 };
