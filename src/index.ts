@@ -19,7 +19,7 @@ export type { Logger, LogLevel } from './logger';
 export * from './operators';
 export * from './sources';
 export * from './tools';
-// The words of the Messages API that a user of the loop meets; all of them are in `rx-tool-runner/messages`.
+// The words of the Messages API that a user of the loop meets.
 export {
   CacheControl,
   CompactionConfig,
