@@ -418,8 +418,10 @@ describe('pauseWhile', () => {
       const shared$ = run(source, { ...params, tools }).pipe(share());
       const leaving = watch(shared$.pipe(pauseWhile(paused$)));
       const staying = watch(shared$);
+      paused$.next(true);
       reply$.next(one);
       reply$.complete();
+      expect(source.requests).toHaveLength(1);
       leaving.subscription.unsubscribe();
       expect(source.requests).toHaveLength(2);
       expect(staying.completed).toBe(true);

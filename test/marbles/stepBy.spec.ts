@@ -1,4 +1,4 @@
-import { EMPTY, NEVER, of, pipe, Subject, throwError, type Observable } from 'rxjs';
+import { EMPTY, NEVER, of, pipe, share, Subject, throwError, type Observable } from 'rxjs';
 import {
   compactWhen,
   interject,
@@ -26,7 +26,7 @@ import {
   results,
 } from '../support/operatorLaws';
 import { call, calls, message, result, says, user } from '../support/replies';
-import { lastSettled, runners } from '../support/runners';
+import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
@@ -330,6 +330,20 @@ describe('stepBy', () => {
       expect(seen.completed).toBe(true);
       expect(seen.source.requests).toHaveLength(3);
       expect(lastSettled(seen).reason).toBe('stop');
+    });
+
+    it('who leaves a shared run does not have it wait for a step', () => {
+      const reply$ = new Subject<Message>();
+      const source = scripted([reply$, two, end]);
+      const shared$ = run(source, { ...params, tools }).pipe(share());
+      const leaving = watch(shared$.pipe(stepBy(NEVER)));
+      const staying = watch(shared$);
+      reply$.next(one);
+      reply$.complete();
+      expect(source.requests).toHaveLength(1);
+      leaving.subscription.unsubscribe();
+      expect(source.requests).toHaveLength(3);
+      expect(staying.completed).toBe(true);
     });
 
     it('may be given whatever converts to an Observable', async () => {
