@@ -170,6 +170,24 @@ describe('eachTurn', () => {
       expect(ran).toHaveBeenCalledTimes(2);
     });
 
+    it('next() asked for again before the turn is there: its hold does not wait for a third', async () => {
+      let given: ReturnType<typeof driven> = [];
+      // prettier-ignore
+      marbles(m => {
+        const first$ =  m.cold(' --(r|)         ', { r: one });
+        const tool$ =   m.cold('   --(x|)       ', { x: 'x' });
+        const second$ = m.cold('     --(r|)     ', { r: two });
+        const actions =        '-(nn)---------r-';
+        const ran =            '---^-!          ';
+        const asked2 =         '-----^-!        ';
+        const run$ = run(scripted([first$, second$, NEVER]), { ...params, tools: [fakeTool('t', (_input, { call: { id } }) => (id === '1' ? tool$ : expect.unreachable('the second turn is held')))] });
+        given = driven(m, run$, actions);
+        m.expect(tool$).toHaveSubscriptions(ran);
+        m.expect(second$).toHaveSubscriptions(asked2);
+      })();
+      expect(await asked(given)).toEqual([0, 1, 'done']);
+    });
+
     it('the last of those asked for at once holds its turn', async () => {
       const source = scripted([one, two, end]);
       const iterator = iterate(run(source, { ...params, tools }));

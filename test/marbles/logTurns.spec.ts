@@ -303,6 +303,8 @@ describe('logTurns', () => {
       expect(above.lines.filter(line => line.includes('failed'))).toEqual(['2 run failed, Error: overloaded']);
       expect(above.lines.filter(line => line.includes('reply'))).toEqual(['4 turn 0: reply end_turn after 1 ms, 10 + 5 tokens']);
       expect(below.lines.filter(line => line.includes('failed'))).toEqual([]);
+      // Only a turn that is streamed says when its request was sent.
+      expect(below.lines.filter(line => line.includes('reply'))).toEqual([`4 turn 0: reply end_turn after ${streaming ? 1 : 4} ms, 10 + 5 tokens`]);
     }));
 
     it('H5 no secret is in a line, at any level', () => {

@@ -1,4 +1,4 @@
-import { concatAll, map, mergeAll, NEVER, switchMap, take, type OperatorFunction } from 'rxjs';
+import { concatAll, map, mergeAll, NEVER, switchMap, take, type Observable } from 'rxjs';
 import {
   RunnerError,
   scripted,
@@ -41,7 +41,7 @@ describe('a streaming run in virtual time', () => {
     const y$ = m.cold(                     '-ab-cde-f|', text);
 
     const run$ = streamingToolRunner(scripted([first$, second$]), { ...params, tools: [fakeTool('slow', () => slow$)] });
-    m.expect(run$).toBeObservable(outer, { x: x$, y: y$ });
+    m.expect<Observable<MessageStreamEvent>>(run$).toBeObservable(outer, { x: x$, y: y$ });
     m.expect(first$).toHaveSubscriptions(asked1);
     m.expect(slow$).toHaveSubscriptions(ran);
     m.expect(second$).toHaveSubscriptions(asked2);
