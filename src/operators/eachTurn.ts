@@ -50,13 +50,6 @@ const iterate = <T extends TurnHandle>(runner$: Observable<T>): AsyncIterator<T,
   /** Of the turn that the body has. */
   let held: Subscription | undefined;
 
-  const release = (): void => {
-    // Forgotten first: what goes on synchronously brings the next turn, and its hold.
-    const last = held;
-    held = undefined;
-    last?.unsubscribe();
-  };
-
   const answer = ({ resolve, reject }: Ask<T>): void => {
     const next = ready.shift();
     if (next !== undefined) {
@@ -76,7 +69,7 @@ const iterate = <T extends TurnHandle>(runner$: Observable<T>): AsyncIterator<T,
       if (ask === undefined) return;
       answer(ask);
       // The next one has been asked for already, so that nobody will do it when the body ends.
-      if (asking.length > 0) release();
+      if (asking.length > 0) held?.unsubscribe();
     }
   };
 
@@ -107,7 +100,7 @@ const iterate = <T extends TurnHandle>(runner$: Observable<T>): AsyncIterator<T,
     next: () =>
       new Promise((resolve, reject) => {
         asking.push({ resolve, reject });
-        release();
+        held?.unsubscribe();
         if (!started && end === undefined) start();
         settle();
       }),
@@ -117,7 +110,7 @@ const iterate = <T extends TurnHandle>(runner$: Observable<T>): AsyncIterator<T,
       returned$.next();
       settle();
       // A run that others share goes on.
-      release();
+      held?.unsubscribe();
       for (const turn of left) turn.held.unsubscribe();
       return Promise.resolve(done);
     },
