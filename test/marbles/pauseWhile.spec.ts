@@ -390,6 +390,23 @@ describe('pauseWhile', () => {
       expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'compaction', 'reply']);
     });
 
+    // Fault: the request stage asks nobody where only a compaction follows.
+    it.fails('a compaction after the final turn waits, too', () => {
+      const paused$ = new BehaviorSubject(false);
+      const seen = play(
+        run,
+        [() => (paused$.next(true), end), summary],
+        pipe(
+          pauseWhile(paused$),
+          compactWhen(() => true),
+        ),
+      );
+      expect(seen.source.requests).toHaveLength(1);
+      paused$.next(false);
+      expect(seen.completed).toBe(true);
+      expect(seen.source.requests).toHaveLength(2);
+    });
+
     it('resumes the run that failed, also when the request waits for the end of a pause', () => {
       const paused$ = new BehaviorSubject(false);
       const ran = vi.fn(() => 'x');
