@@ -6,8 +6,10 @@ import type { TurnHandle } from '../turn';
  * does to the turn, however long it takes, is done before the tools run and the next request goes out.
  *
  * ```
- * runner$:   --1---------2-----3|
- * for await:   [  body  ][body][body]     the tools of 1 start when its body ends
+ * runner$: --1----------------2-------|
+ *          eachTurn(runner$)
+ * body:    --begin----end-----begin--end
+ * tools:   --------------tool-
  * ```
  *
  * Each loop is a run of its own; `break` and a throw unsubscribe it. The run's error is thrown by the loop. A streamed

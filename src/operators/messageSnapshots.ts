@@ -11,7 +11,7 @@ import type { StreamingTurn } from '../turn';
  *          x: -ab--c--|
  *                     y: -d---|
  *          messageSnapshots()
- *          --12--3-----4------|
+ *          ----12--3------4---|
  * ```
  *
  * Each is a message of its own, which later events leave as it is; the last one of a turn is its reply. A tool call that

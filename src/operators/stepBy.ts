@@ -19,9 +19,9 @@ import type { TurnOperator } from './forEachTurn';
  * Single stepping: the first request is free, each further one takes a notification.
  *
  * ```
- * notifier: --------n-----------n|
+ * notifier: ------n--------n|
  *           stepBy(notifier$)
- * runner:   --1--------2-----------(3|)     each reply takes three frames from its request
+ * runner:   --1------2--------(3|)
  * ```
  *
  * Notifications that come early count, retries and resumed pauses take one as any request does. A notifier that

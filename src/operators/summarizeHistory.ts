@@ -91,7 +91,7 @@ const summarize = (
  * runner:   --1--------------2|
  *           summarizeHistory({ threshold: 100_000 })
  * requests: ^       ^        ^
- *           [go]    |        [summary]
+ *           [go]             [summary]
  *                   [go, 1, results, prompt]
  * ```
  *

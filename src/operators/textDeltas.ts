@@ -5,11 +5,11 @@ import type { StreamingTurn } from '../turn';
  * The text of a streaming run, piece by piece as it comes; compactions are passed over.
  *
  * ```
- * runner:  x--------y--------|
+ * runner:  x--------y---------|
  *          x: -a-b--|
- *                   y: --c---|
+ *                   y: --c----|
  *          textDeltas()
- *          --a-b------c------|
+ *          ----a-b-------c----|
  * ```
  *
  * Errors with the run's `RunnerError`.
