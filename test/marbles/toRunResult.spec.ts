@@ -1,5 +1,6 @@
 import {
   EmptyError,
+  filter,
   merge,
   mergeMap,
   NEVER,
@@ -260,6 +261,18 @@ describe('toRunResult', () => {
         message: end,
         messages: [assistant(summary)],
         turns: 1,
+        reason: 'end_turn',
+      });
+    });
+
+    it('C1 where an operator above it lets nothing but the compaction through, its reply stands for the message', () => {
+      const compacted = pipe(
+        compactWhen(() => true),
+        filter<TurnHandle>(({ kind }) => kind === 'compaction'),
+      );
+      expect(resultOf([end, summary], compacted)).toMatchObject({
+        message: summary,
+        turns: 0,
         reason: 'end_turn',
       });
     });
