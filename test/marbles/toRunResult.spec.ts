@@ -266,10 +266,11 @@ describe('toRunResult', () => {
     });
 
     it('C1 where an operator above it lets nothing but the compaction through, its reply stands for the message', () => {
-      const compacted = pipe(
-        compactWhen(() => true),
-        filter<TurnHandle>(({ kind }) => kind === 'compaction'),
-      );
+      const compacted = (turns$: Observable<TurnHandle>) =>
+        turns$.pipe(
+          compactWhen(() => true),
+          filter(({ kind }) => kind === 'compaction'),
+        );
       expect(resultOf([end, summary], compacted)).toMatchObject({
         message: summary,
         turns: 0,
