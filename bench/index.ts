@@ -13,21 +13,19 @@ import type { hold } from './contestants.js';
 const { values: options } = parseArgs({
   options: {
     turns: { type: 'string', default: '200' },
-    /** Conversations that count, and before them those until the code is compiled for good. */
-    rounds: { type: 'string', default: '15' },
+    /** Processes of each contestant, one after the other: what V8 optimizes, and how well, differs from one to the next. */
+    processes: { type: 'string', default: '3' },
+    /** Conversations of each that count, and before them those until the code is compiled for good. */
+    rounds: { type: 'string', default: '10' },
     'warm-up': { type: 'string', default: '40' },
-    /** Processes for the conversation that is the first of its process. */
-    starts: { type: 'string', default: '5' },
     /** The server writes event by event, as a model does, and not whole replies. */
     'each-event': { type: 'boolean', default: false },
   },
 });
-const [turns, rounds, warmUp, starts] = [
-  options.turns,
-  options.rounds,
-  options['warm-up'],
-  options.starts,
-].map(Number) as [number, number, number, number];
+const turns = Number(options.turns);
+const processes = Number(options.processes);
+const rounds = Number(options.rounds);
+const warmUp = Number(options['warm-up']);
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -93,30 +91,22 @@ const round = async (child: ChildProcess): Promise<Round> => {
 
 const none = (): Rounds => ({ ours: [], sdk: [], hand: [] });
 
-/** Conversations of processes that have just started. */
-const cold = async (kind: Kind, url: string): Promise<Rounds> => {
-  const taken = none();
-  for (let start = 0; start < starts; start++) {
-    for (const name of names) {
-      const child = await client(kind, name, url);
-      taken[name].push(await round(child));
-      child.disconnect();
+/** The first conversations of processes, and later ones. In turn, so that whatever else the machine does slows all alike. */
+const compare = async (kind: Kind, url: string): Promise<{ cold: Rounds; warm: Rounds }> => {
+  const taken = { cold: none(), warm: none() };
+  for (let at = 0; at < processes; at++) {
+    const children = await Promise.all(
+      names.map(async name => [name, await client(kind, name, url)] as const),
+    );
+    for (let held = 0; held < warmUp + rounds; held++) {
+      for (const [name, child] of children) {
+        const one = await round(child);
+        if (held === 0) taken.cold[name].push(one);
+        else if (held >= warmUp) taken.warm[name].push(one);
+      }
     }
+    for (const [, child] of children) child.disconnect();
   }
-  return taken;
-};
-
-/** Conversations of processes that have held many. In turn, so that whatever else the machine does slows all alike. */
-const warm = async (kind: Kind, url: string): Promise<Rounds> => {
-  const taken = none();
-  const children = await Promise.all(names.map(async name => [name, await client(kind, name, url)] as const));
-  for (let at = -warmUp; at < rounds; at++) {
-    for (const [name, child] of children) {
-      const one = await round(child);
-      if (at >= 0) taken[name].push(one);
-    }
-  }
-  for (const [, child] of children) child.disconnect();
   return taken;
 };
 
@@ -134,13 +124,12 @@ const [server, url] = await started('./server.ts', [
 ]);
 console.log(`${turns} turns; Node ${process.version}, ${cpus().length} CPUs`);
 console.log(
-  `cold: medians of ${starts} processes; warm: of ${rounds} conversations, after ${warmUp} others\n`,
+  `medians; cold: the first conversation of ${processes} processes; warm: ${rounds} more of each, after ${warmUp}\n`,
 );
 row('', 'CPU ms', 'least', 'wall ms', 'ours / this, CPU', 'least', 'wall');
 row('---', '---:', '---:', '---:', '---:', '---:', '---:');
 for (const kind of kinds) {
-  for (const [state, measure] of Object.entries({ cold, warm })) {
-    const taken = await measure(kind, String(url));
+  for (const [state, taken] of Object.entries(await compare(kind, String(url)))) {
     // The least CPU of all rounds, too: whatever else the machine does can only add to it.
     const figures = (name: Name): readonly number[] => {
       const cpu = taken[name].map(one => one.cpu);

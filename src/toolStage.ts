@@ -121,6 +121,16 @@ const decode = (tool: RunnableTool, input: unknown): Observable<Decoded> =>
     return isThenable(decoded) ? from(decoded as PromiseLike<Decoded>) : of(decoded);
   });
 
+/** Asks hooks one after the other, and emits what has come of it in the end. */
+const inOrder = <Hook, T>(
+  hooks: readonly Hook[],
+  ask: (hook: Hook) => Observable<unknown>,
+  outcome: () => T,
+): Observable<T> =>
+  hooks.length === 0
+    ? of(outcome())
+    : from(hooks).pipe(concatMap(ask), ignoreElements(), concatWith(defer(() => of(outcome()))));
+
 /** Text that was no JSON stands in the place of the input it was to be. */
 const brokenInput = (input: unknown): string | undefined => {
   if (typeof input !== 'string') return undefined;
@@ -153,27 +163,24 @@ const decodeCall = (
   return first$.pipe(
     mergeMap(decoded => {
       let tried: Tried = { call, decoded };
-      return from(core.callHooks).pipe(
-        concatMap(({ repair }) => {
-          const { call: last, decoded: refused } = tried;
-          if (repair === undefined || refused._tag === 'Right') return EMPTY;
-          return bench
-            .ask(() => repair(last, refused.left, core.turn))
-            .pipe(
-              take(1),
-              map(input => ({ ...call, input: input })),
-              mergeMap(mended =>
-                decode(tool, mended.input).pipe(
-                  tap(again => {
-                    tried = { call: mended, decoded: again };
-                  }),
-                ),
+      const mend = ({ repair }: TurnCore['callHooks'][number]): Observable<unknown> => {
+        const { call: last, decoded: refused } = tried;
+        if (repair === undefined || refused._tag === 'Right') return EMPTY;
+        return bench
+          .ask(() => repair(last, refused.left, core.turn))
+          .pipe(
+            take(1),
+            map(input => ({ ...call, input: input })),
+            mergeMap(mended =>
+              decode(tool, mended.input).pipe(
+                tap(again => {
+                  tried = { call: mended, decoded: again };
+                }),
               ),
-            );
-        }),
-        ignoreElements(),
-        concatWith(defer(() => of(tried))),
-      );
+            ),
+          );
+      };
+      return inOrder(core.callHooks, mend, () => tried);
     }),
   );
 };
@@ -211,23 +218,20 @@ const decideCall = (
       }
       return EMPTY;
     };
-    return from(core.callHooks).pipe(
-      concatMap(({ decide }) => {
-        if (decide === undefined || 'result' in prepared || bench.closed()) return EMPTY;
-        const given = decide(call, core.turn);
-        // A hook that gives nothing has no opinion; one that gives an Observable of nothing was asked and did not agree.
-        if (given === undefined) return EMPTY;
-        return bench
-          .ask(() => given)
-          .pipe(
-            take(1),
-            defaultIfEmpty<Decision, Decision>('The call was not approved: no decision was made'),
-            mergeMap(apply),
-          );
-      }),
-      ignoreElements(),
-      concatWith(defer(() => of(prepared))),
-    );
+    const ask = ({ decide }: TurnCore['callHooks'][number]): Observable<unknown> => {
+      if (decide === undefined || 'result' in prepared || bench.closed()) return EMPTY;
+      const given = decide(call, core.turn);
+      // A hook that gives nothing has no opinion; one that gives an Observable of nothing was asked and did not agree.
+      if (given === undefined) return EMPTY;
+      return bench
+        .ask(() => given)
+        .pipe(
+          take(1),
+          defaultIfEmpty<Decision, Decision>('The call was not approved: no decision was made'),
+          mergeMap(apply),
+        );
+    };
+    return inOrder(core.callHooks, ask, () => prepared);
   });
 
 const prepare = (
@@ -430,20 +434,16 @@ const applyHooks = (
 ): Observable<readonly ToolResult[]> =>
   defer(() => {
     let current = results;
-    return from(core.resultHooks).pipe(
-      concatMap(hook =>
-        bench
-          .ask(() => hook(current, core.turn))
-          .pipe(
-            takeLast(1),
-            tap(changed => {
-              current = replaced(current, changed);
-            }),
-          ),
-      ),
-      ignoreElements(),
-      concatWith(defer(() => of(current))),
-    );
+    const ask = (hook: TurnCore['resultHooks'][number]): Observable<unknown> =>
+      bench
+        .ask(() => hook(current, core.turn))
+        .pipe(
+          takeLast(1),
+          tap(changed => {
+            current = replaced(current, changed);
+          }),
+        );
+    return inOrder(core.resultHooks, ask, () => current);
   });
 
 /**

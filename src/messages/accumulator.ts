@@ -102,54 +102,134 @@ const close = (entry: Entry): void => {
   }
 };
 
-/** Makes a {@link MessageAccumulator} for one reply. */
-export const accumulator = (): MessageAccumulator => {
-  let received: Fields | undefined;
-  let complete: Message | undefined;
+/** A class, its getters on the prototype: an object that has getters of its own gets a hidden class of its own from V8. */
+class Accumulator implements MessageAccumulator {
+  #received: Fields | undefined;
+  #complete: Message | undefined;
   /** In the order of their indices: the order in which they arrive is another where blocks interleave. */
-  const entries: Entry[] = [];
-  const latest = new Map<number, Entry>();
+  readonly #entries: Entry[] = [];
+  readonly #latest = new Map<number, Entry>();
 
-  const add = (index: number, content: object, open: boolean): void => {
+  next(event: MessageStreamEvent): void {
+    switch (event.type) {
+      case 'message_start': {
+        if (this.#received !== undefined) throw new StreamProtocolError('a second message_start');
+        if (!isObject(event.message)) throw new StreamProtocolError('message_start without a message');
+        const { content, usage } = event.message as Partial<Message>;
+        // Servers that are not the API's leave out what they do not count.
+        this.#received = { ...event.message, usage: usage ?? { input_tokens: 0, output_tokens: 0 } };
+        content?.forEach((block, index) => {
+          this.#add(index, block, false);
+        });
+        break;
+      }
+      case 'content_block_start': {
+        const message = this.#begun(event);
+        const block: ContentBlock | undefined = event.content_block;
+        if (!isObject(block)) throw new StreamProtocolError('content_block_start without a block');
+        if (this.#latest.get(event.index)?.open) {
+          throw new StreamProtocolError(`a second start of block ${event.index}`);
+        }
+        this.#add(event.index, block, true);
+        // The model that the reply was begun with refused; from here on another one speaks, and the reply is its.
+        if (block.type === 'fallback' && isObject(block.to) && typeof block.to.model === 'string') {
+          message.model = block.to.model;
+        }
+        break;
+      }
+      case 'content_block_delta':
+        this.#begun(event);
+        if (isObject(event.delta)) this.#applyDelta(event.index, event.delta);
+        break;
+      case 'content_block_stop': {
+        this.#begun(event);
+        const entry = this.#latest.get(event.index);
+        if (entry?.open) close(entry);
+        break;
+      }
+      case 'message_delta': {
+        const message = this.#begun(event);
+        overwrite(message, event.delta);
+        overwrite(message, event);
+        const usage = { ...(message.usage as object) };
+        overwrite(usage, event.usage);
+        message.usage = usage;
+        break;
+      }
+      case 'message_stop': {
+        const message = this.#begun(event);
+        for (const entry of this.#entries) if (entry.open) close(entry);
+        this.#complete = this.#snapshot(message);
+        break;
+      }
+      default:
+      // A kind of event that this version does not know.
+    }
+  }
+
+  get done(): boolean {
+    return this.#complete !== undefined;
+  }
+
+  message(): Message {
+    if (this.#complete !== undefined) return this.#complete;
+    throw new StreamProtocolError(
+      `the reply ended before ${this.#received === undefined ? 'message_start' : 'message_stop'}`,
+    );
+  }
+
+  partial(): Message | undefined {
+    return this.#complete ?? (this.#received && this.#snapshot(this.#received));
+  }
+
+  get invalidInputs(): ReadonlyMap<number, string> {
+    const invalid = new Map<number, string>();
+    this.#entries.forEach((entry, place) => {
+      if (entry.invalid !== undefined) invalid.set(place, entry.invalid);
+    });
+    return invalid;
+  }
+
+  #add(index: number, content: object, open: boolean): void {
     const block = copyOf(content);
     if (withInput.has(block.type)) block.input ??= {};
     const entry: Entry = { index, block, open, json: '' };
-    const before = entries.findLastIndex(other => other.index <= index);
-    entries.splice(before + 1, 0, entry);
-    latest.set(index, entry);
-  };
+    const before = this.#entries.findLastIndex(other => other.index <= index);
+    this.#entries.splice(before + 1, 0, entry);
+    this.#latest.set(index, entry);
+  }
 
-  const opened = (index: number, delta: ContentBlockDelta): Entry => {
-    const entry = latest.get(index);
+  #opened(index: number, delta: ContentBlockDelta): Entry {
+    const entry = this.#latest.get(index);
     if (entry?.open) return entry;
     throw new StreamProtocolError(
       entry
         ? `${delta.type} after the end of block ${index}`
         : `${delta.type} before the start of block ${index}`,
     );
-  };
+  }
 
-  const applyDelta = (index: number, delta: ContentBlockDelta): void => {
+  #applyDelta(index: number, delta: ContentBlockDelta): void {
     switch (delta.type) {
       case 'text_delta':
-        append(opened(index, delta).block, 'text', 'text', delta.text);
+        append(this.#opened(index, delta).block, 'text', 'text', delta.text);
         break;
       case 'thinking_delta':
-        append(opened(index, delta).block, 'thinking', 'thinking', delta.thinking);
+        append(this.#opened(index, delta).block, 'thinking', 'thinking', delta.thinking);
         break;
       case 'signature_delta': {
-        const { block } = opened(index, delta);
+        const { block } = this.#opened(index, delta);
         if (block.type === 'thinking' || 'signature' in block) block.signature = delta.signature;
         break;
       }
       case 'citations_delta': {
-        const { block } = opened(index, delta);
+        const { block } = this.#opened(index, delta);
         if (Array.isArray(block.citations)) block.citations.push(delta.citation);
         else if (block.type === 'text' || 'citations' in block) block.citations = [delta.citation];
         break;
       }
       case 'compaction_delta': {
-        const { block } = opened(index, delta);
+        const { block } = this.#opened(index, delta);
         if (block.type !== 'compaction') break;
         const { content, encrypted_content } = delta as Partial<CompactionDelta>;
         if (content !== undefined) block.content = content;
@@ -157,103 +237,31 @@ export const accumulator = (): MessageAccumulator => {
         break;
       }
       case 'input_json_delta': {
-        const entry = opened(index, delta);
+        const entry = this.#opened(index, delta);
         if ('input' in entry.block) entry.json += delta.partial_json;
         break;
       }
       default:
       // A kind of delta that this version does not know.
     }
-  };
+  }
 
-  const snapshot = (message: Fields): Message =>
-    ({
+  #snapshot(message: Fields): Message {
+    return {
       ...message,
-      content: entries.map(({ block, open }) => (open ? copyOf(block) : block)),
-    }) as unknown as Message;
+      content: this.#entries.map(({ block, open }) => (open ? copyOf(block) : block)),
+    } as unknown as Message;
+  }
 
-  const begun = (event: MessageStreamEvent): Fields => {
-    if (complete !== undefined) throw new StreamProtocolError(`${event.type} after message_stop`);
-    if (received === undefined) throw new StreamProtocolError(`${event.type} before message_start`);
-    return received;
-  };
+  #begun(event: MessageStreamEvent): Fields {
+    if (this.#complete !== undefined) throw new StreamProtocolError(`${event.type} after message_stop`);
+    if (this.#received === undefined) throw new StreamProtocolError(`${event.type} before message_start`);
+    return this.#received;
+  }
+}
 
-  return {
-    next: event => {
-      switch (event.type) {
-        case 'message_start': {
-          if (received !== undefined) throw new StreamProtocolError('a second message_start');
-          if (!isObject(event.message)) throw new StreamProtocolError('message_start without a message');
-          const { content, usage } = event.message as Partial<Message>;
-          // Servers that are not the API's leave out what they do not count.
-          received = { ...event.message, usage: usage ?? { input_tokens: 0, output_tokens: 0 } };
-          content?.forEach((block, index) => {
-            add(index, block, false);
-          });
-          break;
-        }
-        case 'content_block_start': {
-          const message = begun(event);
-          const block: ContentBlock | undefined = event.content_block;
-          if (!isObject(block)) throw new StreamProtocolError('content_block_start without a block');
-          if (latest.get(event.index)?.open) {
-            throw new StreamProtocolError(`a second start of block ${event.index}`);
-          }
-          add(event.index, block, true);
-          // The model that the reply was begun with refused; from here on another one speaks, and the reply is its.
-          if (block.type === 'fallback' && isObject(block.to) && typeof block.to.model === 'string') {
-            message.model = block.to.model;
-          }
-          break;
-        }
-        case 'content_block_delta':
-          begun(event);
-          if (isObject(event.delta)) applyDelta(event.index, event.delta);
-          break;
-        case 'content_block_stop': {
-          begun(event);
-          const entry = latest.get(event.index);
-          if (entry?.open) close(entry);
-          break;
-        }
-        case 'message_delta': {
-          const message = begun(event);
-          overwrite(message, event.delta);
-          overwrite(message, event);
-          const usage = { ...(message.usage as object) };
-          overwrite(usage, event.usage);
-          message.usage = usage;
-          break;
-        }
-        case 'message_stop': {
-          const message = begun(event);
-          for (const entry of entries) if (entry.open) close(entry);
-          complete = snapshot(message);
-          break;
-        }
-        default:
-        // A kind of event that this version does not know.
-      }
-    },
-    get done() {
-      return complete !== undefined;
-    },
-    message: () => {
-      if (complete !== undefined) return complete;
-      throw new StreamProtocolError(
-        `the reply ended before ${received === undefined ? 'message_start' : 'message_stop'}`,
-      );
-    },
-    partial: () => complete ?? (received && snapshot(received)),
-    get invalidInputs() {
-      const invalid = new Map<number, string>();
-      entries.forEach((entry, place) => {
-        if (entry.invalid !== undefined) invalid.set(place, entry.invalid);
-      });
-      return invalid;
-    },
-  };
-};
+/** Makes a {@link MessageAccumulator} for one reply. */
+export const accumulator = (): MessageAccumulator => new Accumulator();
 
 /**
  * The reply, with the text of inputs that were no JSON in their place, so that whoever decodes them later can say what

@@ -18,7 +18,7 @@ export interface PartialJson {
    */
   push(text: string): () => unknown;
   /** Whether the value is whole; that of a number is not, since more digits may follow. */
-  readonly complete: boolean;
+  complete(): boolean;
 }
 
 /** What is expected next. */
@@ -348,8 +348,6 @@ export const partialJson = (): PartialJson => {
       const state = current();
       return () => read(state);
     },
-    get complete() {
-      return error === undefined && mode === 'end of the text';
-    },
+    complete: () => error === undefined && mode === 'end of the text',
   };
 };

@@ -1,15 +1,49 @@
-import { map, Observable, of, tap, throwIfEmpty } from 'rxjs';
+import { map, Observable, tap, throwIfEmpty } from 'rxjs';
 import type { ToolUseBlock } from '../messages';
 import { isToolOutput, notAnOutput } from './output';
 import { ignore, laterValues } from '../values';
 import type { RunnableTool, ToolContext, ToolOutput } from './runnableTool';
 
-const outputs = (toolName: string, returned: unknown): Observable<unknown> => {
-  if (isToolOutput(returned)) return of(returned);
+const laterOutputs = (toolName: string, returned: unknown): Observable<unknown> => {
   const later$ = laterValues(returned);
   if (later$ === undefined) throw notAnOutput(toolName, returned);
   return later$;
 };
+
+/** The getter of its signal is one for all, so that V8 gives all contexts one hidden class. */
+class Context implements ToolContext {
+  declare readonly signal: AbortSignal;
+  #controller: AbortController | undefined;
+  #state: 'running' | 'ended' | 'cancelled' = 'running';
+
+  // Most tools never look at it.
+  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+    enumerable: true,
+    get() {
+      if (this.#controller === undefined) {
+        this.#controller = new AbortController();
+        if (this.#state === 'cancelled') this.#controller.abort();
+      }
+      return this.#controller.signal;
+    },
+  };
+
+  constructor(readonly call: ToolUseBlock) {
+    Object.defineProperty(this, 'signal', Context.#signal);
+  }
+
+  /** The tool has ended by itself. */
+  end(): void {
+    this.#state = 'ended';
+  }
+
+  /** Nobody waits for the tool any more. */
+  cancel(): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'cancelled';
+    this.#controller?.abort();
+  }
+}
 
 /**
  * Runs one call of a tool, with the input that its `decode` gave.
@@ -43,32 +77,16 @@ const outputs = (toolName: string, returned: unknown): Observable<unknown> => {
 export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock): Observable<ToolOutput> =>
   // Not a `defer`: it would subscribe to what a tool returned that was cancelled while its `run` was on the stack.
   new Observable(subscriber => {
-    let controller: AbortController | undefined;
-    let ended = false;
-    const end = (): void => {
-      ended = true;
-    };
+    const context = new Context(call);
+    const end = (): void => context.end();
     // The first teardown that is added runs first: what cleans up within the tool sees the signal aborted already.
-    subscriber.add(() => {
-      if (!ended) controller?.abort();
-    });
-    const context: ToolContext = {
-      call,
-      // Most tools never look at it.
-      get signal() {
-        if (controller === undefined) {
-          controller = new AbortController();
-          if (subscriber.closed && !ended) controller.abort();
-        }
-        return controller.signal;
-      },
-    };
+    subscriber.add(() => context.cancel());
     let returned: unknown;
-    let values$: Observable<unknown>;
+    let later$: Observable<unknown> | undefined;
     try {
       // The one cast of the package's tools: the input is what this tool's own decoder gave.
       returned = (tool as RunnableTool<unknown>).run(input, context);
-      values$ = outputs(tool.name, returned);
+      later$ = isToolOutput(returned) ? undefined : laterOutputs(tool.name, returned);
     } catch (error) {
       end();
       throw error;
@@ -79,7 +97,13 @@ export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock):
       ignore(returned);
       return;
     }
-    values$
+    if (later$ === undefined) {
+      end();
+      subscriber.next(returned as ToolOutput);
+      subscriber.complete();
+      return;
+    }
+    later$
       .pipe(
         tap({ complete: end, error: end }),
         map(value => {

@@ -123,7 +123,7 @@ describe('partialJson', () => {
         }
         const end = parser.push(' ');
         deepStrictEqual(end(), JSON.parse(whole));
-        expect(parser.complete).toBe(true);
+        expect(parser.complete()).toBe(true);
       }),
       { numRuns: 300 },
     );
@@ -234,7 +234,7 @@ describe('partialJson', () => {
     const parser = partialJson();
     const seen = ['{"a":', '1', '}', ' \n'].map(piece => {
       parser.push(piece);
-      return parser.complete;
+      return parser.complete();
     });
     expect(seen).toEqual([false, false, true, true]);
   });
@@ -244,7 +244,7 @@ describe('partialJson', () => {
     const read = parser.push('{"a": [1, ');
     expect(() => parser.push('x')).toThrow(new SyntaxError('unexpected "x" in JSON, at: value'));
     expect(() => parser.push('1]}')).toThrow(SyntaxError);
-    expect(parser.complete).toBe(false);
+    expect(parser.complete()).toBe(false);
     expect(read()).toStrictEqual({ a: [1] });
   });
 
