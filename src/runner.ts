@@ -342,7 +342,7 @@ class Run implements TurnLoop {
   #create(core: TurnCore): void {
     let reply: Message | undefined;
     this.#follow(
-      this.#ask<Message>(() => this.source.create(core.request)).pipe(take(1)),
+      this.#ofSource(() => this.source.create(core.request)).pipe(take(1)),
       message => {
         reply = message;
       },
@@ -360,7 +360,7 @@ class Run implements TurnLoop {
     if (this.subscriber.closed) return;
     const received = (this.#accumulator = accumulator());
     this.#follow(
-      this.#ask<MessageStreamEvent>(() => this.source.stream(core.request)),
+      this.#ofSource(() => this.source.stream(core.request)),
       event => {
         received.next(event);
         core.receive(event);
@@ -429,6 +429,14 @@ class Run implements TurnLoop {
       core.sealed = true;
       this.#proceed(core);
     }
+  }
+
+  /** Asks the source, unless by doing so the run ends. */
+  #ofSource<T>(request: () => Observable<T>): Observable<T> {
+    return defer(() => {
+      const answer$ = request();
+      return this.subscriber.closed ? EMPTY : answer$;
+    });
   }
 
   /** Calls back as part of the run: what comes of it counts unless the callback has ended the run. */

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { delay, identity, Observable, Subject, takeUntil, type OperatorFunction } from 'rxjs';
+import { identity, Observable, timer, type OperatorFunction } from 'rxjs';
 import type { MessageStreamEvent } from '../messages';
 import type { Chunk } from './bodyChunks';
 import { errorOfBody, excerpt, MalformedResponseError, TruncatedStreamError } from './errors';
@@ -56,14 +56,13 @@ export const decodeEvents =
   chunks$ =>
     new Observable(subscriber => {
       let stopped = false;
-      const stop$ = new Subject<void>();
       const parser = createParser({
         onEvent: ({ event: name, data }) => {
           if (stopped || subscriber.closed || name === undefined || name === 'ping' || data === '') return;
           const event = parse(name, data, config);
           stopped = event.type === 'message_stop';
           subscriber.next(event);
-          if (stopped) stop$.next();
+          if (stopped) subscriber.add(timer(endGrace).subscribe(() => subscriber.complete()));
         },
       });
 
@@ -81,7 +80,7 @@ export const decodeEvents =
       };
 
       subscriber.add(
-        chunks$.pipe(takeUntil(stop$.pipe(delay(endGrace)))).subscribe({
+        chunks$.subscribe({
           next: chunk => {
             try {
               feed(chunk);

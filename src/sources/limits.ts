@@ -1,27 +1,14 @@
-import {
-  asyncScheduler,
-  defer,
-  identity,
-  ignoreElements,
-  repeat,
-  takeUntil,
-  tap,
-  throwError,
-  timeout,
-  timer,
-  type MonoTypeOperatorFunction,
-  type Observable,
-} from 'rxjs';
+import { asyncScheduler, identity, Observable, tap, throwError, timeout, type MonoTypeOperatorFunction } from 'rxjs';
 import { APIConnectionTimeoutError, longestDelay } from './errors';
 
-const timedOut = (message: string, requestId: string | undefined): Observable<never> =>
-  throwError(() => new APIConnectionTimeoutError(message, { requestId, retryable: true }));
+const lateness = (message: string, requestId: string | undefined): APIConnectionTimeoutError =>
+  new APIConnectionTimeoutError(message, { requestId, retryable: true });
 
 /** Errors with an {@link APIConnectionTimeoutError} if there is no first value within `ms`; `Infinity`: no limit. */
 export const limitWait = <T>(ms: number, message: string, requestId?: string): MonoTypeOperatorFunction<T> =>
   ms > longestDelay
     ? identity
-    : timeout<T, Observable<never>>({ first: ms, with: () => timedOut(message, requestId) });
+    : timeout<T, Observable<never>>({ first: ms, with: () => throwError(() => lateness(message, requestId)) });
 
 /**
  * Errors with an {@link APIConnectionTimeoutError} if there is no value for `ms`; `Infinity`: no limit.
@@ -34,16 +21,19 @@ export const limitSilence =
   source$ =>
     ms > longestDelay
       ? source$
-      : defer(() => {
+      : new Observable(subscriber => {
           let last = asyncScheduler.now();
-          const silence$ = defer(() => {
+          const watch = asyncScheduler.schedule(function () {
             const left = last + ms - asyncScheduler.now();
-            return left > 0 ? timer(left).pipe(ignoreElements()) : timedOut(message, requestId);
-          }).pipe(repeat());
-          return source$.pipe(
-            tap(() => {
-              last = asyncScheduler.now();
-            }),
-            takeUntil(silence$),
-          );
+            if (left > 0) this.schedule(undefined, left);
+            else subscriber.error(lateness(message, requestId));
+          }, ms);
+          subscriber.add(watch);
+          source$
+            .pipe(
+              tap(() => {
+                last = asyncScheduler.now();
+              }),
+            )
+            .subscribe(subscriber);
         });

@@ -138,8 +138,14 @@ interface Exchange {
   readonly done: () => void;
 }
 
-/** Reads a body that is not streamed. */
-const readText = ({ response, done }: Exchange): Observable<string> => from(response.text()).pipe(tap(done));
+/** Reads a body that is not streamed, and what `parse` makes of it. */
+const readText = <T>({ response, done }: Exchange, parse: (text: string) => T): Observable<T> =>
+  from(response.text()).pipe(
+    map(text => {
+      done();
+      return parse(text);
+    }),
+  );
 
 const notA = (what: string, text: string, { response, requestId, scrub }: Exchange): APIError => {
   const body = parsed(text);
@@ -192,6 +198,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
   const apiKey = takesAway(options.headers, 'authorization')
     ? undefined
     : resolveKey(options, fields, url, message => log.warn(message));
+  const commonHeaders = requestHeaders(fields, [betas], {});
   const address = baseURL.replace(/\/+$/, '') + path;
   const secrets = secretsOf(fields, url);
   const write = bodyWriter();
@@ -212,7 +219,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
     );
 
   const refuse = (exchange: Exchange): Observable<never> =>
-    readText(exchange).pipe(
+    readText(exchange, identity).pipe(
       limitWait(refusalTimeout, ''),
       catchError(() => of('')),
       map(text => {
@@ -229,10 +236,11 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
     body: string,
     headers: HeaderFields,
     key: string | undefined,
-    retries: number,
+    count: () => number,
     read: Read<T>,
   ): Observable<T> =>
     defer(() => {
+      const retries = count();
       const controller = new AbortController();
       const started = Date.now();
       const scrub: Scrub = text => scrubber([key, ...secrets])(text);
@@ -241,13 +249,15 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
       let open = true;
 
       const tell = (what: string): void => {
+        const level = told ? 'debug' : 'info';
+        told = true;
+        if (!writes(log, level)) return;
         const line = [
           `POST ${path} ${what} in ${Date.now() - started} ms`,
           requestId && `request-id ${requestId}`,
           retries > 0 && `retry ${retries} of ${maxRetries}`,
         ];
-        log[told ? 'debug' : 'info'](line.filter(Boolean).join(', '));
-        told = true;
+        log[level](line.filter(Boolean).join(', '));
       };
 
       const sent = {
@@ -288,24 +298,26 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
     defer(() => {
       const { betas: ownBetas, user_profile_id, workspace_id, ...params } = request;
       const body = write({ ...params, stream });
-      const headers = requestHeaders(fields, [betas, ownBetas], {
-        'anthropic-user-profile-id': user_profile_id,
-        'anthropic-workspace-id': workspace_id,
-      });
+      const headers =
+        ownBetas == null && user_profile_id == null && workspace_id == null
+          ? commonHeaders
+          : requestHeaders(fields, [betas, ownBetas], {
+              'anthropic-user-profile-id': user_profile_id,
+              'anthropic-workspace-id': workspace_id,
+            });
       let retries = 0;
-      return defer(() => {
-        const attempt$ = (key?: string): Observable<T> => attempt(body, headers, key, retries++, read);
-        return typeof apiKey === 'function' ? askedKey(apiKey).pipe(mergeMap(attempt$)) : attempt$(apiKey);
-      }).pipe(retryRequest(maxRetries));
+      const attempt$ = (key?: string): Observable<T> => attempt(body, headers, key, () => retries++, read);
+      return (
+        typeof apiKey === 'function' ? askedKey(apiKey).pipe(mergeMap(attempt$)) : attempt$(apiKey)
+      ).pipe(retryRequest(maxRetries));
     });
 
   const logged = <T>(what: string, { scrub }: Exchange): MonoTypeOperatorFunction<T> =>
     debugs ? tap(value => log.debug(`POST ${path} ${what}`, shown(value, scrub))) : identity;
 
   const readMessage: Read<Message> = exchange =>
-    readText(exchange).pipe(
+    readText(exchange, text => parseMessage(text, exchange)).pipe(
       limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange.requestId),
-      map(text => parseMessage(text, exchange)),
       logged('response', exchange),
     );
 
@@ -313,11 +325,10 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
     const { response, requestId, done } = exchange;
     // Servers that cannot stream, and proxies in trouble, answer with a document.
     if (/\b(json|html)\b/.test(response.headers.get('content-type') ?? '')) {
-      return readText(exchange).pipe(
+      return readText(exchange, (text): never => {
+        throw notA('event stream', text, exchange);
+      }).pipe(
         limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange.requestId),
-        map(text => {
-          throw notA('event stream', text, exchange);
-        }),
       );
     }
     return bodyChunks(response.body).pipe(
