@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
     processes: { type: 'string', default: '3' },
     /** Conversations of each that count, and before them those until the code is compiled for good. */
     rounds: { type: 'string', default: '10' },
-    'warm-up': { type: 'string', default: '40' },
+    'warm-up': { type: 'string', default: '60' },
     /** The server writes event by event, as a model does, and not whole replies. */
     'each-event': { type: 'boolean', default: false },
   },
