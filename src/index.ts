@@ -12,7 +12,16 @@ export type {
   TurnHandle,
   TurnKind,
 } from './turn';
-export type { ParamsPatch, RunnerParams, RunnerState, Settled, SettledReason, UsageTotal } from './state';
+export type {
+  NextStep,
+  ParamsPatch,
+  RunnerParams,
+  RunnerState,
+  ScheduledCompaction,
+  Settled,
+  SettledReason,
+  UsageTotal,
+} from './state';
 export type { MessageInput } from './history';
 export { InvalidHistoryError, RunnerError, TurnSealedError, TurnSettledError } from './errors';
 export type { Logger, LogLevel } from './logger';

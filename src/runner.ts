@@ -2,7 +2,6 @@ import {
   AsyncSubject,
   defer,
   EMPTY,
-  NEVER,
   noop,
   Observable,
   of,
@@ -31,7 +30,6 @@ import type {
   Message,
   MessageCreateParams,
   MessageParam,
-  MessageStreamEvent,
   ToolDefinition,
   ToolResultBlockParam,
   ToolUseBlock,
@@ -44,14 +42,13 @@ import {
   dueCalls,
   initialState,
   interrupted,
-  isPaused,
+  leavesPause,
   notRun,
   reduce,
   restored,
   settle,
   settleCompaction,
   whatNext,
-  type Decision,
   type RunnerParams,
   type RunnerState,
   type Settled,
@@ -185,10 +182,6 @@ class Run implements TurnLoop {
   #container: string | undefined;
   /** The paused reply that the history ends in. */
   #resumes: MessageParam | undefined;
-  /** A compaction that was asked for. */
-  #compaction: CompactionConfig | undefined;
-  /** While a compaction runs: what comes after it. */
-  #afterCompaction: Decision | undefined;
   readonly #bench: ToolBench;
 
   constructor(
@@ -219,8 +212,9 @@ class Run implements TurnLoop {
       this.#current?.close();
     });
     this.#step(() => {
-      const { pending, messages, params } = this.state;
+      const { pending, messages, params, compaction } = this.state;
       if (pending !== undefined) this.#resume(pending.message, pending.results);
+      else if (compaction?.after !== undefined) this.#compact(compaction.config);
       else if (unansweredCalls(messages).length > 0) {
         const message = restored(messages.at(-1) as MessageParam, params);
         this.state = { ...this.state, messages: messages.slice(0, -1) };
@@ -281,7 +275,7 @@ class Run implements TurnLoop {
     if (this.subscriber.closed) return;
     const core = this.#current;
     this.#current = undefined;
-    const state = core === undefined ? this.state : this.#interrupted(core);
+    const state = core === undefined ? this.state : interrupted(this.state, core.reply, core.edits);
     const error = new RunnerError(
       cause,
       state,
@@ -290,13 +284,6 @@ class Run implements TurnLoop {
     failedWith(error, this.plan);
     core?.close(error);
     this.subscriber.error(error);
-  }
-
-  /** The state to resume from. */
-  #interrupted(core: TurnCore): RunnerState {
-    // A compaction that is complete counts; one that is not is asked for again.
-    if (core.kind === 'compaction' && core.message !== undefined) return this.#settled(core).state;
-    return interrupted(this.state, core.reply, core.edits);
   }
 
   #turn(kind: TurnKind, request: Readonly<MessageCreateParams>): TurnCore {
@@ -331,6 +318,11 @@ class Run implements TurnLoop {
     this.#requests++;
     this.state = reduce(this.state, { _tag: 'Requested' });
     this.#send('reply', request);
+  }
+
+  #compact(config: CompactionConfig): void {
+    const { messages, params } = this.state;
+    this.#send('compaction', this.#params(messages, compactionParams(params, config)));
   }
 
   #send(kind: TurnKind, request: Readonly<MessageCreateParams>): void {
@@ -392,7 +384,11 @@ class Run implements TurnLoop {
   #resume(message: Message, results: readonly ToolResultBlockParam[]): void {
     const { pending: _, ...state } = this.state;
     this.state = state;
-    const core = this.#turn('resumed', this.#params(this.state.messages));
+    const { messages, params, compaction } = state;
+    const core =
+      compaction?.after === undefined
+        ? this.#turn('resumed', this.#params(messages))
+        : this.#turn('compaction', this.#params(messages, compactionParams(params, compaction.config)));
     for (const result of results) core.finished.set(result.tool_use_id, result);
     core.replied(message);
     this.#emit(core);
@@ -458,8 +454,7 @@ class Run implements TurnLoop {
     };
     const request = (): void => {
       this.#tools(core, () => {
-        // A run that is stopped while something holds its request back waits no longer for it.
-        this.#hooks(core, core.requestHooks, () => this.willContinue(core), settle, core.stopped$);
+        this.#hooks(core, core.requestHooks, () => this.#sendsMore(core), settle);
       });
     };
     this.#tools(core, () => {
@@ -516,12 +511,12 @@ class Run implements TurnLoop {
     return core.toolRun$;
   }
 
+  /** Asks hooks one after the other; a run that is stopped meanwhile waits no longer for them. */
   #hooks(
     core: TurnCore,
     hooks: readonly ((turn: TurnCore['turn']) => HookResult)[],
     wanted: () => boolean,
     then: () => void,
-    until$: Observable<unknown> = NEVER,
     from_ = 0,
   ): void {
     const hook = hooks[from_];
@@ -529,25 +524,18 @@ class Run implements TurnLoop {
       then();
       return;
     }
-    this.#follow(this.#ask<unknown>(() => hook(core.turn)).pipe(takeUntil(until$)), noop, () => {
+    this.#follow(this.#ask<unknown>(() => hook(core.turn)).pipe(takeUntil(core.stopped$)), noop, () => {
       this.#step(() => {
-        this.#hooks(core, hooks, wanted, then, until$, from_ + 1);
+        this.#hooks(core, hooks, wanted, then, from_ + 1);
       });
     });
   }
 
   #settle(core: TurnCore): void {
-    const after = this.#afterCompaction;
     const settled = this.#settled(core, message => this.pool.own(message));
-    const { messages, params, pending } = settled.state;
-    const last = messages.at(-1);
-    // Also by a retry of the turn that went on with the paused reply.
-    const pauses = core.takeover === undefined && isPaused(core.turn.message);
-    const paused = after === undefined && (pauses || (last !== undefined && last === this.#resumes));
-    const compaction = core.compaction ?? this.#compaction;
-    // A paused turn and unanswered calls come first: the API compacts neither.
-    const compacts =
-      compaction !== undefined && !paused && pending === undefined && settled.reason !== 'stop';
+    const { messages, params, compaction } = settled.state;
+    const paused = core.kind !== 'compaction' && leavesPause(this.#facts(core), messages);
+    const compacts = compaction?.after !== undefined;
     if (compacts || settled.next === 'request') {
       // Before the turn settles: a history that is refused leaves the state as it was before the turn.
       const valid = core.extends ? this.state.messages.length : sharedPrefix(this.state.messages, messages);
@@ -565,15 +553,13 @@ class Run implements TurnLoop {
         this.#bench.ran.set(call, answers[index] as ToolResult),
       );
     }
-    this.#resumes = paused ? last : undefined;
+    this.#resumes = paused ? messages.at(-1) : undefined;
     this.state = settled.state;
-    this.#compaction = compacts ? undefined : compaction;
-    this.#afterCompaction = compacts ? { next: settled.next, reason: settled.reason } : undefined;
     this.#current = undefined;
     core.settle(settled);
     if (this.subscriber.closed) return;
     this.#step(() => {
-      if (compacts) this.#send('compaction', this.#params(messages, compactionParams(params, compaction)));
+      if (compacts) this.#compact(compaction.config);
       else if (settled.next === 'request') this.#request();
       else this.subscriber.complete();
     });
@@ -582,7 +568,7 @@ class Run implements TurnLoop {
   /** What the turn comes to, as things stand. */
   #settled(core: TurnCore, own: (message: MessageParam) => MessageParam = message => message): Settled {
     const facts = this.#facts(core);
-    const after = this.#afterCompaction;
+    const after = this.state.compaction?.after;
     return after === undefined
       ? settle(this.state, facts, own)
       : settleCompaction(this.state, facts, after, own);
@@ -600,8 +586,15 @@ class Run implements TurnLoop {
   willContinue(core: TurnCore): boolean {
     if (core.settled) return false;
     const { next } =
-      this.#afterCompaction === undefined ? whatNext(this.state, this.#facts(core)) : this.#settled(core);
+      core.kind === 'compaction' ? this.#settled(core) : whatNext(this.state, this.#facts(core));
     return next === 'request';
+  }
+
+  /** Whether anything is sent behind the turn: the next request, or a compaction. */
+  #sendsMore(core: TurnCore): boolean {
+    if (this.willContinue(core)) return true;
+    const isAsked = core.compaction !== undefined || this.state.compaction !== undefined;
+    return isAsked && this.#settled(core).state.compaction?.after !== undefined;
   }
 
   draft(core: TurnCore): Readonly<MessageCreateParams> {

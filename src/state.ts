@@ -33,10 +33,20 @@ export interface RunnerState {
   readonly pending?: { readonly message: Message; readonly results: readonly ToolResultBlockParam[] };
   /** Appended messages that wait, until a pause is over or the pending turn has settled. */
   readonly queued: readonly MessageParam[];
+  /** A compaction that was asked for and has not taken place. */
+  readonly compaction?: ScheduledCompaction;
   /** Number of requests so far. */
   readonly iterations: number;
   /** Tokens of all replies so far, discarded ones included. */
   readonly usage: UsageTotal;
+}
+
+/** A compaction that was asked for. */
+export interface ScheduledCompaction {
+  /** How to compact. */
+  readonly config: CompactionConfig;
+  /** What comes behind it, once it is due; until then it waits: for the end of a pause, or for calls to be answered. */
+  readonly after?: NextStep;
 }
 
 /** Token counts summed over replies. */
@@ -79,15 +89,19 @@ export interface Reply {
 /** Why a turn is followed by what follows: the reply's `stop_reason`, or what was done to the turn. */
 export type SettledReason = StopReason | 'append' | 'takeover' | 'retry' | 'stop' | 'max_iterations' | null;
 
-/** What comes after a turn. */
-export interface Settled {
-  /** `request`: the next one is sent; `end`: the run completes. */
+/** What comes after a turn, and why. */
+export interface NextStep {
+  /** `request`: the next one is sent; `end`: the run completes. A compaction that is due comes before either. */
   readonly next: 'request' | 'end';
   /**
    * Why: the `stop_reason` of the reply, `append` where messages keep a run going that would have ended, `takeover` or
    * `retry` where the reply was discarded, `stop`, or `max_iterations`.
    */
   readonly reason: SettledReason;
+}
+
+/** What a turn has come to. */
+export interface Settled extends NextStep {
   /** The state after the turn. */
   readonly state: RunnerState;
 }
@@ -314,14 +328,11 @@ export const reduce = (state: RunnerState, action: Action): RunnerState => {
   }
 };
 
-/** What comes after a turn, and why. */
-export type Decision = Pick<Settled, 'next' | 'reason'>;
-
 const decide = (
   { takeover, appended, stopped }: Folded,
   message: Message | undefined,
   mayRequest: boolean,
-): Decision => {
+): NextStep => {
   const stopReason = message?.stop_reason ?? null;
   const goesOn =
     takeover !== undefined ||
@@ -347,7 +358,7 @@ export interface TurnFacts {
 }
 
 /** What would come after the turn as things stand. */
-export const whatNext = (state: RunnerState, { reply, edits, mayRequest }: TurnFacts): Decision =>
+export const whatNext = (state: RunnerState, { reply, edits, mayRequest }: TurnFacts): NextStep =>
   decide(foldEdits(state.params, state.queued, reply.sent, edits), reply.message, mayRequest);
 
 /**
@@ -361,13 +372,34 @@ export const settle = (
   own: (message: MessageParam) => MessageParam = message => message,
 ): Settled => {
   const folded = foldEdits(state.params, state.queued, facts.reply.sent, facts.edits);
-  const settled = conclude(state, facts, folded, own);
+  const concluded = conclude(state, facts, folded, own);
+  const config = folded.compaction ?? state.compaction?.config;
+  const settled = config === undefined ? concluded : schedule(concluded, facts, config);
   if (folded.rewrite.length === 0) return settled;
   const messages = folded.rewrite.reduce<readonly MessageParam[]>(
     (current, project) => project(current),
     settled.state.messages,
   );
   return { ...settled, state: { ...settled.state, messages } };
+};
+
+/** Whether a turn leaves a paused reply behind, also by a retry of the turn that went on with it. */
+export const leavesPause = (
+  { reply: { message }, edits, resumes }: TurnFacts,
+  messages: readonly MessageParam[],
+): boolean => {
+  const takenOver = edits.some(({ _tag }) => _tag === 'SetMessages' || _tag === 'Retry');
+  return (
+    (message !== undefined && !takenOver && isPaused(message)) ||
+    (resumes !== undefined && messages.at(-1) === resumes)
+  );
+};
+
+/** A paused reply and unanswered calls come first: the API compacts neither. */
+const schedule = ({ state, next, reason }: Settled, facts: TurnFacts, config: CompactionConfig): Settled => {
+  const isDue = reason !== 'stop' && state.pending === undefined && !leavesPause(facts, state.messages);
+  const compaction = { config, ...(isDue && { after: { next, reason } }) };
+  return { next, reason, state: { ...state, compaction } };
 };
 
 const conclude = (
@@ -430,10 +462,10 @@ const conclude = (
  * @param after what comes after the turn that asked for the compaction
  */
 export const settleCompaction = (
-  state: RunnerState,
+  { compaction: _, ...state }: RunnerState,
   { reply: { message }, edits, mayRequest }: TurnFacts,
-  after: Decision,
-  own: (message: MessageParam) => MessageParam,
+  after: NextStep,
+  own: (message: MessageParam) => MessageParam = message => message,
 ): Settled => {
   const { appended, params, stopped } = foldEdits(state.params, state.queued, state.messages, edits);
   const summarized =
@@ -443,7 +475,7 @@ export const settleCompaction = (
       ? [own({ role: 'assistant', content: message.content })]
       : state.messages;
   const goesOn = after.next === 'request' || appended.some(({ role }) => role !== 'system');
-  const decision: Decision = stopped
+  const decision: NextStep = stopped
     ? { next: 'end', reason: 'stop' }
     : after.next === 'request' || !goesOn
       ? after

@@ -141,7 +141,7 @@ export interface TurnHandle {
   ): void;
   /** Runs after the tools, whether or not a request follows, unless the run was stopped. Throws `TurnSealedError`. */
   onContinue(hook: (turn: Replied<this>) => HookResult): void;
-  /** Runs last, if a request follows. Throws `TurnSealedError`. */
+  /** Runs last, if a request or a compaction follows. Throws `TurnSealedError`. */
   onRequest(hook: (turn: Replied<this>) => HookResult): void;
   /** Keeps the turn open until the Subscription is unsubscribed. Throws `TurnSealedError`. */
   hold(): Subscription;

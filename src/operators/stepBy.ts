@@ -24,7 +24,7 @@ import type { TurnOperator } from './forEachTurn';
  * runner:   --1------2--------(3|)
  * ```
  *
- * Notifications that come early count, retries and resumed pauses take one as any request does. A notifier that
+ * Notifications that come early count, retries and resumed pauses take one as any request does, a compaction takes none. A notifier that
  * completes with none left stops the run, whose state can be resumed; one that fails with none left fails it, with a
  * `RunnerError`. It is watched from subscription to the end of the run.
  *
@@ -75,7 +75,8 @@ export const stepBy =
             // A compaction stands between a turn and the request that the turn has paid for.
             if (turn.kind === 'reply') paid = false;
             turn.onRequest(replied =>
-              paid
+              // A compaction alone takes no step.
+              paid || !replied.willContinue
                 ? undefined
                 : changed$.pipe(
                     startWith(undefined),

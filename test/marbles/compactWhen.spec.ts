@@ -1,4 +1,4 @@
-import { map, mergeMap, NEVER, of, pipe, Subject, take, type Observable } from 'rxjs';
+import { map, mergeMap, NEVER, of, pipe, Subject, take, tap, type Observable } from 'rxjs';
 import {
   appendMessages,
   approveToolCalls,
@@ -22,6 +22,7 @@ import {
   type Message,
   type MessageCreateParams,
   type Replied,
+  type RunnerState,
   type StreamingTurn,
   type Turn,
   type TurnHandle,
@@ -151,22 +152,85 @@ describe('compactWhen', () => {
         .toBeObservable(seen, { a: ['reply', 0, 'tool_use'] }, new RunnerError('error', undefined as never));
     }));
 
-    it('what fails while it compacts can be resumed, without the compaction', () => {
+    it('a compaction that fails is in the state, with what comes behind it: resumed, it is asked for again', () => {
       const seen = play(
         run,
         [one, new Error('overloaded')],
-        compactWhen(() => true),
+        compactWhen(() => true, { instructions: 'Keep the names.' }),
         { tools },
       );
-      const { state } = seen.error!;
+      const state = JSON.parse(JSON.stringify(seen.error!.state)) as RunnerState;
       expect(state.messages).toEqual(answered);
+      const config = { type: 'summarize', instructions: 'Keep the names.' };
+      expect(state.compaction).toEqual({ config, after: { next: 'request', reason: 'tool_use' } });
       const resumed = play(
         run,
-        [end],
+        [summary, end],
         compactWhen(() => false),
         { tools, state },
       );
-      expect(histories(resumed.source)).toEqual([answered]);
+      expect(resumed.completed).toBe(true);
+      expect(histories(resumed.source)).toEqual([answered, [assistant(summary)]]);
+      expect(resumed.source.requests.map(({ compaction }) => compaction)).toEqual([config, undefined]);
+      expect(lastSettled(resumed).state).not.toHaveProperty('compaction');
+    });
+
+    it('a compaction that a pause puts off is in the state: resumed, it takes place behind the pause', () => {
+      const pause = says('a', { stop_reason: 'pause_turn' });
+      const seen = play(run, [pause, new Error('overloaded')], compactWhen(onFirst(true)));
+      const { state } = seen.error!;
+      expect(state.compaction).toEqual({ config: { type: 'summarize' } });
+      const resumed = play(run, [end, summary], tap(), { state });
+      expect(resumed.completed).toBe(true);
+      expect(histories(resumed.source)).toEqual([
+        [go, assistant(pause)],
+        [go, assistant(pause), assistant(end)],
+      ]);
+    });
+
+    it.each([
+      ['its final turn', end, {}, 'end_turn'],
+      ['max_iterations', one, { max_iterations: 1 }, 'max_iterations'],
+    ])(
+      'a hook of the compaction behind %s fails: resumed, no turn follows that was not due',
+      (_, reply, more, reason) => {
+        const seen = play(
+          run,
+          [reply, summary],
+          pipe(
+            compactWhen(() => true),
+            tap((turn: TurnHandle) => {
+              turn.onContinue(() => {
+                if (turn.kind === 'compaction') throw new Error('the hook failed');
+              });
+            }),
+          ),
+          { tools, ...more },
+        );
+        const state = JSON.parse(JSON.stringify(seen.error?.state)) as RunnerState;
+        const resumed = play(run, [], tap(), { tools, state });
+        expect(resumed.completed).toBe(true);
+        expect(resumed.turns.map(({ kind }) => kind)).toEqual(['compaction']);
+        expect(resumed.source.requests).toEqual([]);
+        expect(lastSettled(resumed)).toMatchObject({ next: 'end', reason });
+        expect(lastSettled(resumed).state.messages).toEqual([assistant(summary)]);
+      },
+    );
+
+    it('C1 at max_iterations it takes place all the same, and no request follows', () => {
+      const seen = play(
+        run,
+        [one, summary],
+        compactWhen(() => true),
+        { tools, max_iterations: 1 },
+      );
+      expect(seen.completed).toBe(true);
+      expect(histories(seen.source)).toEqual([[go], answered]);
+      expect(seen.settled.map(({ next, reason }) => [next, reason])).toEqual([
+        ['end', 'max_iterations'],
+        ['end', 'max_iterations'],
+      ]);
+      expect(lastSettled(seen).state.messages).toEqual([assistant(summary)]);
     });
 
     it('sends the config, and leaves out what only shapes a reply', () => {

@@ -45,7 +45,7 @@ import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
 import { assistant, end, histories, operatorLaws, params, play, results } from '../support/operatorLaws';
-import { call, calls, result, says, user } from '../support/replies';
+import { call, calls, message, result, says, user } from '../support/replies';
 import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
@@ -54,6 +54,9 @@ const go = user('go');
 const one = calls(call('1', 't'));
 const two = calls(call('2', 't'));
 const answered = [go, assistant(one), results(result('1', 'x'))];
+const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+  stop_reason: 'compaction',
+});
 const overloaded = new Error('overloaded');
 const atOnce = () => of(undefined);
 
@@ -415,18 +418,24 @@ describe('resumeOnError', () => {
       expect(given.source.requests).toHaveLength(5);
     });
 
-    // Fault: the state of the error does not say that the run was over but for its compaction.
-    it.fails('a compaction after the final turn that failed: no turn follows that was not due', () => {
+    it('a compaction after the final turn that failed: no turn follows that was not due', () => {
       const seen = play(
         run,
-        [end, overloaded, end],
+        [end, overloaded, summary, end],
         pipe(
           compactWhen(({ kind }) => kind === 'reply'),
           resumeOnError({ count: 1, delay: atOnce }),
         ),
       );
-      expect(seen.turns.filter(({ message }) => message === end)).toHaveLength(1);
-      expect(histories(seen.source)).not.toContainEqual([go, assistant(end), assistant(end)]);
+      expect(seen.completed).toBe(true);
+      expect(histories(seen.source)).toEqual([[go], [go, assistant(end)], [go, assistant(end)]]);
+      expect(seen.source.requests.map(({ compaction }) => compaction !== undefined)).toEqual([
+        false,
+        true,
+        true,
+      ]);
+      expect(lastSettled(seen)).toMatchObject({ next: 'end', reason: 'end_turn' });
+      expect(lastSettled(seen).state.messages).toEqual([assistant(summary)]);
     });
 
     it('whatever fails, and how often: each call runs once, and the conversation is the same', () => {

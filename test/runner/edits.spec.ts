@@ -1,4 +1,4 @@
-import { map, NEVER, Subject } from 'rxjs';
+import { finalize, map, NEVER, Subject, type Observable } from 'rxjs';
 import * as t from 'io-ts';
 import {
   RunnerError,
@@ -539,13 +539,23 @@ describe.each(runners)('$runner', ({ run }) => {
       expect(ran).toEqual([]);
     });
 
-    it('ends a run that is paused in onRequest', () => {
-      const { seen } = play([one, end], turn => {
-        turn.onRequest(() => NEVER);
-      });
-      seen.turns[0]?.stop();
-      expect(seen.completed).toBe(true);
-    });
+    it.each([
+      ['onContinue', (turn, hook) => turn.onContinue(hook)],
+      ['onRequest', (turn, hook) => turn.onRequest(hook)],
+    ] as [string, (turn: TurnHandle, hook: () => Observable<never>) => void][])(
+      'ends a run that waits for a hook in %s, which is unsubscribed',
+      (_, at) => {
+        const left = vi.fn();
+        const { seen } = play([one, end], turn => {
+          at(turn, () => NEVER.pipe(finalize(left)));
+        });
+        expect(seen.completed).toBe(false);
+        seen.turns[0]?.stop();
+        expect(seen.completed).toBe(true);
+        expect(left).toHaveBeenCalledOnce();
+        expect(lastSettled(seen).reason).toBe('stop');
+      },
+    );
   });
 
   describe('E14 composition', () => {
