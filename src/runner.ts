@@ -2,6 +2,7 @@ import {
   AsyncSubject,
   defer,
   EMPTY,
+  from,
   noop,
   Observable,
   of,
@@ -333,8 +334,10 @@ class Run implements TurnLoop {
 
   #create(core: TurnCore): void {
     let reply: Message | undefined;
+    // Whatever it is made of; asking for it may have ended the run, and then `#follow` does nothing.
+    const reply$ = from(this.source.create(core.request));
     this.#follow(
-      this.#ofSource(() => this.source.create(core.request)).pipe(take(1)),
+      reply$.pipe(take(1)),
       message => {
         reply = message;
       },
@@ -352,7 +355,7 @@ class Run implements TurnLoop {
     if (this.subscriber.closed) return;
     const received = (this.#accumulator = accumulator());
     this.#follow(
-      this.#ofSource(() => this.source.stream(core.request)),
+      from(this.source.stream(core.request)),
       event => {
         received.next(event);
         core.receive(event);
@@ -425,14 +428,6 @@ class Run implements TurnLoop {
       core.sealed = true;
       this.#proceed(core);
     }
-  }
-
-  /** Asks the source, unless by doing so the run ends. */
-  #ofSource<T>(request: () => Observable<T>): Observable<T> {
-    return defer(() => {
-      const answer$ = request();
-      return this.subscriber.closed ? EMPTY : answer$;
-    });
   }
 
   /** Calls back as part of the run: what comes of it counts unless the callback has ended the run. */

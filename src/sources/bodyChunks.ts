@@ -10,12 +10,11 @@ interface NodeStream {
   removeListener(event: string, listener: (value: never) => void): unknown;
 }
 
-const has = (value: object, method: string): boolean =>
-  typeof (value as Readonly<Record<string, unknown>>)[method] === 'function';
+const isNodeStream = (body: Partial<NodeStream>): body is NodeStream =>
+  typeof body.on === 'function' && typeof body.removeListener === 'function';
 
-const isNodeStream = (body: object): body is NodeStream => has(body, 'on') && has(body, 'removeListener');
-
-const isWebStream = (body: object): body is ReadableStream<Uint8Array> => has(body, 'getReader');
+const isWebStream = (body: Partial<ReadableStream<Uint8Array>>): body is ReadableStream<Uint8Array> =>
+  typeof body.getReader === 'function';
 
 /**
  * The listeners of a Node stream, and not its async iterator: a chunk is emitted while it arrives, without a Promise in

@@ -130,12 +130,18 @@ const parsed = (text: string): unknown => {
 };
 
 /** The answer to one HTTP request, and what reading it takes. */
-interface Exchange {
-  readonly response: FetchResponse;
-  readonly requestId: string | undefined;
-  readonly scrub: Scrub;
-  /** To be called when the body has been read to its end: the connection is in the pool then, and not ours to close. */
-  readonly done: () => void;
+class Exchange {
+  constructor(
+    readonly response: FetchResponse,
+    readonly scrub: Scrub,
+    /** To be called when the body has been read to its end: the connection is in the pool then, and not ours to close. */
+    readonly done: () => void,
+  ) {}
+
+  /** Read when something is to be said of the request, which is seldom. */
+  get requestId(): string | undefined {
+    return this.response.headers.get('request-id') ?? undefined;
+  }
 }
 
 /** Reads a body that is not streamed, and what `parse` makes of it. */
@@ -244,7 +250,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
       const controller = new AbortController();
       const started = Date.now();
       const scrub: Scrub = text => scrubber([key, ...secrets])(text);
-      let requestId: string | undefined;
+      let exchange: Exchange | undefined;
       let told = false;
       let open = true;
 
@@ -254,7 +260,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
         if (!writes(log, level)) return;
         const line = [
           `POST ${path} ${what} in ${Date.now() - started} ms`,
-          requestId && `request-id ${requestId}`,
+          exchange?.requestId && `request-id ${exchange.requestId}`,
           retries > 0 && `retry ${retries} of ${maxRetries}`,
         ];
         log[level](line.filter(Boolean).join(', '));
@@ -274,16 +280,14 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
         limitWait(timeout, `No response within ${timeout} ms.`),
         mergeMap(response => {
           const { status } = response;
-          requestId = response.headers.get('request-id') ?? undefined;
-          tell(String(status));
-          const done = (): void => {
+          exchange = new Exchange(response, scrub, () => {
             open = false;
-          };
-          const exchange = { response, requestId, scrub, done };
+          });
+          tell(String(status));
           return status >= 200 && status < 300 ? read(exchange) : refuse(exchange);
         }),
         catchError((thrown: unknown) => {
-          const error = connectionError(thrown, scrub, requestId);
+          const error = connectionError(thrown, scrub, exchange?.requestId);
           if (error.status === undefined || error.status < 300) tell(`failed (${error.message})`);
           return throwError(() => error);
         }),
@@ -317,23 +321,21 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
 
   const readMessage: Read<Message> = exchange =>
     readText(exchange, text => parseMessage(text, exchange)).pipe(
-      limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange.requestId),
+      limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange),
       logged('response', exchange),
     );
 
   const readEvents: Read<MessageStreamEvent> = exchange => {
-    const { response, requestId, done } = exchange;
+    const { response, done } = exchange;
     // Servers that cannot stream, and proxies in trouble, answer with a document.
     if (/\b(json|html)\b/.test(response.headers.get('content-type') ?? '')) {
       return readText(exchange, (text): never => {
         throw notA('event stream', text, exchange);
-      }).pipe(
-        limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange.requestId),
-      );
+      }).pipe(limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange));
     }
     return bodyChunks(response.body).pipe(
       tap({ complete: done }),
-      limitSilence(idleTimeout, `The stream was silent for ${idleTimeout} ms.`, requestId),
+      limitSilence(idleTimeout, `The stream was silent for ${idleTimeout} ms.`, exchange),
       decodeEvents(exchange),
       logged('event', exchange),
     );

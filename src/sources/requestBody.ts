@@ -42,7 +42,8 @@ export const bodyWriter = (): BodyWriter => {
   const writeMessages = (messages: readonly unknown[]): string => {
     const [first] = messages;
     const last = isFrozenObject(first) ? histories.get(first) : undefined;
-    const known = last !== undefined && startsWith(messages, last.messages) ? last : { messages: [], text: '' };
+    const known =
+      last !== undefined && startsWith(messages, last.messages) ? last : { messages: [], text: '' };
     let { text } = known;
     let frozen = true;
     for (let index = known.messages.length; index < messages.length; index++) {
