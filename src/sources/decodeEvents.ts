@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { identity, Observable, timer, type OperatorFunction } from 'rxjs';
+import { asyncScheduler, identity, Observable, type OperatorFunction } from 'rxjs';
 import type { MessageStreamEvent } from '../messages';
 import type { Chunk } from './bodyChunks';
 import { errorOfBody, excerpt, MalformedResponseError, TruncatedStreamError } from './errors';
@@ -62,7 +62,7 @@ export const decodeEvents =
           const event = parse(name, data, config);
           stopped = event.type === 'message_stop';
           subscriber.next(event);
-          if (stopped) subscriber.add(timer(endGrace).subscribe(() => subscriber.complete()));
+          if (stopped) subscriber.add(asyncScheduler.schedule(() => subscriber.complete(), endGrace));
         },
       });
 

@@ -73,6 +73,33 @@ describe('the request body', () => {
     expect(loose.writes()).toBe(3);
   });
 
+  it('is right for histories that grow, shrink, change in the middle or have a part in common, in any order', () => {
+    const pool = [0, 1, 2, 3].map(n => Object.freeze({ role: 'user', content: `message ${n}` }));
+    const loose = { role: 'user', content: 'not frozen' };
+    const history = fc.array(fc.constantFrom(...pool, loose), { maxLength: 6 });
+    fc.assert(
+      fc.property(fc.array(history, { maxLength: 12 }), fc.boolean(), (histories, frozenArrays) => {
+        const write = bodyWriter();
+        for (const messages of histories) {
+          if (frozenArrays) Object.freeze(messages);
+          expect(write({ messages })).toBe(JSON.stringify({ messages }));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is right when the caller goes on with the array that was sent', () => {
+    const write = bodyWriter();
+    const [a, b, c] = ['a', 'b', 'c'].map(content => Object.freeze({ role: 'user', content }));
+    const messages = [a, b];
+    write({ messages });
+    messages.push(c);
+    expect(write({ messages })).toBe(JSON.stringify({ messages }));
+    messages.splice(1, 1);
+    expect(write({ messages })).toBe(JSON.stringify({ messages }));
+  });
+
   it('sees the change of a message that is not frozen', () => {
     const write = bodyWriter();
     const message = { role: 'user', content: 'a' };
