@@ -106,7 +106,8 @@ export interface Settled extends NextStep {
   readonly state: RunnerState;
 }
 
-const noTokens: UsageTotal = {
+/** The count of nothing. */
+export const noTokens: UsageTotal = {
   input_tokens: 0,
   output_tokens: 0,
   cache_creation_input_tokens: 0,

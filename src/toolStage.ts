@@ -373,7 +373,10 @@ const answerCall = (
     tap(() => {
       core.answers.delete(key);
       // Should a later takeover bring the call back: it has run, if not to its end, and does not run again.
-      if (started) core.finished.set(key, failure(call, new ToolError('The call was cancelled')));
+      if (!started) return;
+      const result = failure(call, new ToolError('The call was cancelled'));
+      core.finished.set(key, result);
+      core.report({ type: 'end', call, result });
     }),
   );
   const answered$ = defer(() => {

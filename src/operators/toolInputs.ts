@@ -1,4 +1,4 @@
-import { defer, filter, map, mergeMap, type OperatorFunction } from 'rxjs';
+import { catchError, defer, EMPTY, filter, map, mergeMap, type OperatorFunction } from 'rxjs';
 import { isObject } from '../history';
 import type { MessageStreamEvent, ToolUseBlock } from '../messages';
 import { partialJson } from '../messages/partialJson';
@@ -168,7 +168,11 @@ export const toolInputs =
                 return [];
             }
           };
-          return turn.pipe(mergeMap(updates));
+          return turn.pipe(
+            // Its error is the run's, which comes by itself, unless the run is resumed.
+            catchError(() => EMPTY),
+            mergeMap(updates),
+          );
         }),
       ),
       // That they are of the tool's type is what its name says.

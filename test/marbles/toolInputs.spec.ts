@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import * as t from 'io-ts';
-import { EMPTY, from, map, NEVER, of, take, throwError, type Observable } from 'rxjs';
+import { concat, EMPTY, from, map, NEVER, of, take, throwError, type Observable } from 'rxjs';
 import {
+  resumeOnError,
   RunnerError,
   scripted,
   streamingToolRunner,
@@ -170,6 +171,24 @@ describe('toolInputs', () => {
 
     m.expect(run([first$]).pipe(toolInputs())).toBeObservable(expected, updates, new RunnerError(failure, undefined as never));
   }));
+
+  it('goes on where resumeOnError does, below it', () => {
+    const broken$ = concat(
+      from([events.s, events.a, events.p]),
+      throwError(() => new Error('cut off')),
+    );
+    const resumed$ = run([broken$, [events.s, events.a, events.w, events.A, events.y, stop], end]).pipe(
+      resumeOnError({ count: 1, delay: () => of(1) }),
+      toolInputs(),
+    );
+    const collected = collect(resumed$);
+    expect(collected.completed).toBe(true);
+    expect(collected.values.map(({ input, complete }) => [input, complete])).toEqual([
+      [{ city: 'Pa' }, false],
+      [{ city: 'Paris' }, false],
+      [{ city: 'Paris' }, true],
+    ]);
+  });
 
   // prettier-ignore
   it('ends with its subscriber, and the request with it', marbles(m => {

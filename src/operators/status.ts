@@ -1,0 +1,107 @@
+import {
+  catchError,
+  concat,
+  distinctUntilChanged,
+  EMPTY,
+  endWith,
+  isObservable,
+  map,
+  merge,
+  mergeMap,
+  of,
+  scan,
+  startWith,
+  take,
+  throwError,
+  type Observable,
+  type OperatorFunction,
+} from 'rxjs';
+import type { TurnHandle } from '../turn';
+
+/**
+ * What a run is at: `requesting` until something of the reply is there, `replying` while it streams in, `calling` while
+ * a tool runs, `waiting` for whatever else holds a turn whose reply is complete (a hook, an approval, a pause), `compacting`
+ * the conversation, or over: `done` or `failed`.
+ */
+export type RunStatus = 'requesting' | 'replying' | 'calling' | 'waiting' | 'compacting' | 'done' | 'failed';
+
+/** How many of a turn's calls run. */
+const running = ({ toolEvents$ }: TurnHandle): Observable<number> =>
+  toolEvents$.pipe(
+    scan((open, { type, call }) => {
+      // Calls that were denied end without a start.
+      if (type === 'start') return new Set(open).add(call.id);
+      return type === 'end' && open.has(call.id) ? new Set([...open].filter(id => id !== call.id)) : open;
+    }, new Set<string>()),
+    distinctUntilChanged(),
+    map(({ size }) => size),
+  );
+
+const ofTurn = (turn: TurnHandle): Observable<RunStatus> => {
+  const compacts = turn.kind === 'compaction';
+  const asked: RunStatus = turn.message !== undefined ? 'waiting' : compacts ? 'compacting' : 'requesting';
+  const events$: Observable<unknown> = isObservable(turn) && !compacts ? turn : EMPTY;
+  return merge(
+    of(asked),
+    merge(
+      events$.pipe(
+        take(1),
+        map((): RunStatus => 'replying'),
+      ),
+      turn.message$.pipe(map((): RunStatus => 'waiting')),
+      // Its error is the run's, which comes by itself, unless the run is resumed.
+    ).pipe(catchError(() => EMPTY)),
+    running(turn).pipe(map((count): RunStatus => (count > 0 ? 'calling' : 'waiting'))),
+    turn.settled$.pipe(mergeMap(({ next }): RunStatus[] => (next === 'request' ? ['requesting'] : []))),
+  );
+};
+
+/**
+ * What a run is at, in a word: `requesting` at once, another whenever it changes, at last `done`, or `failed` before the
+ * error.
+ *
+ * ```
+ * runner:  x---------------------------------y---------------------|
+ *          x: ---------a---b-------|
+ *                            tool: ---------r|
+ *                                            y: ---------a---b-----|
+ *          status()
+ *          requesting--replying----calling---requesting--replying--(done|)
+ * ```
+ *
+ * Words that come at the same moment are all there: `waiting` and then `calling`, where nothing keeps the calls waiting;
+ * `coalesce` leaves the last of them. Of `toolRunner`, whose turns come with their replies, there is no `replying` and no
+ * `compacting`. Errors with the run's `RunnerError`.
+ *
+ * @example
+ * ```ts
+ * streaming$.pipe(status()).subscribe(word => console.log(word));
+ * ```
+ *
+ * ```text
+ * requesting
+ * replying
+ * waiting
+ * calling
+ * waiting
+ * requesting
+ * replying
+ * waiting
+ * done
+ * ```
+ */
+export const status =
+  <T extends TurnHandle>(): OperatorFunction<T, RunStatus> =>
+  source$ =>
+    source$.pipe(
+      mergeMap(ofTurn),
+      startWith<RunStatus>('requesting'),
+      endWith<RunStatus>('done'),
+      catchError((error: unknown) =>
+        concat(
+          of<RunStatus>('failed'),
+          throwError(() => error),
+        ),
+      ),
+      distinctUntilChanged(),
+    );
