@@ -4,6 +4,7 @@ export default defineConfig({
   // One line an entry; `exports` of package.json has the same names.
   entry: {
     index: 'src/index.ts',
+    testing: 'src/testing/index.ts',
   },
   format: ['esm', 'cjs'],
   dts: true,

@@ -33,7 +33,8 @@ const check = (name: string, types: string): boolean => {
         reportFileName: `${name}.api.md`,
         reportFolder: `${root}etc`,
         reportTempFolder: `${root}reports/api`,
-        includeForgottenExports: true,
+        // Those of other entries are the main one's, and in its report.
+        includeForgottenExports: name === manifest.name,
       },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },

@@ -68,7 +68,7 @@ const flatten = (text: string | ts.DiagnosticMessageChain): string =>
   typeof text === 'string' ? text : text.messageText;
 
 /** What an example may use without importing it, by where it comes from; the first that has it wins. */
-const modules = ['rx-tool-runner', './ambient.mjs', 'rxjs'];
+const modules = ['rx-tool-runner', './ambient.mjs', 'rxjs', 'rx-tool-runner/testing'];
 
 /** Blocks by file name, with the imports that they leave out behind them, so that no line moves. */
 const withImports = (directory: string): Record<string, string> => {

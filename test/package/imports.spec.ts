@@ -11,6 +11,7 @@ const files = {
   'sources/messageSource.ts': '',
   'sources/messagesApi.ts': `import fetch from 'cross-fetch';`,
   'operators/stopWhen.ts': `import type { Turn } from '../turn';`,
+  'testing/index.ts': `export { eventsOf } from '../sources/messagesApi'; import { TestScheduler } from 'rxjs/testing';`,
 };
 
 it('lets the directions of the design pass', () => {
@@ -35,6 +36,8 @@ it.each([
   ['turn.ts', `import fetch from 'cross-fetch';`, 'is no package that turn may import'],
   ['index.ts', `export const version = 1;`, 'has something else than re-exports'],
   ['turn.ts', `import { x } from './nowhere';`, 'is no file of src'],
+  ['runner.ts', `import { reply } from './testing';`, 'runner may not import testing'],
+  ['testing/index.ts', `import { expect } from 'vitest';`, `'vitest' is no package that testing may import`],
   ['other.ts', '', 'belongs to no part'],
 ])('reports %s: %s', (file, text, message) => {
   expect(violations({ ...files, [file]: text })).toEqual([expect.stringContaining(message)]);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import ts from 'typescript';
 import { build } from 'vite';
 import { expect, inject, it } from 'vitest';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium';
@@ -27,6 +28,47 @@ it.each([
   const project = join(inject('consumer'), extension);
   compile(project, program(extension, `.${compiled}`), { ...node, module: 'node16' });
   expect(runNode([`program.${compiled}`], project)).toBe('done\n');
+});
+
+it.each([
+  ['mts', 'mjs'],
+  ['cts', 'cjs'],
+])('the entry for tests compiles under node16 and runs in plain Node: %s', (extension, compiled) => {
+  const project = join(inject('consumer'), `testing-${extension}`);
+  const files = {
+    [`testing.${extension}`]: consumerFile('testing', `.${compiled}`),
+    [`ambient.${extension}`]: consumerFile('ambient', `.${compiled}`),
+  };
+  compile(project, files, { ...node, module: 'node16' });
+  expect(runNode([`testing.${compiled}`], project)).toBe('done\n');
+});
+
+it('the entry for tests runs with the oldest peers allowed', () => {
+  const project = inject('floorConsumer');
+  const program = `
+    import { scripted, toolRunner } from 'rx-tool-runner';
+    import { reply, scripted as same, user } from 'rx-tool-runner/testing';
+    toolRunner(scripted([reply.text('Hi')]), { model: 'm', max_tokens: 1, messages: [user('Hi')] })
+      .subscribe(turn => console.log(turn.message.content[0].text, scripted === same));
+  `;
+  expect(runNode(['--input-type=module', '--eval', program], project)).toBe('Hi true\n');
+});
+
+it.each(['testing.mjs', 'testing.cjs'])('the entry for tests needs no test runner: %s', entry => {
+  const dist = join(inject('consumer'), 'node_modules/rx-tool-runner/dist');
+  const files = new Set([entry]);
+  const packages = new Set<string>();
+  // The set grows while it is gone through.
+  for (const file of files) {
+    const { importedFiles } = ts.preProcessFile(readFileSync(join(dist, file), 'utf8'), true, true);
+    for (const { fileName } of importedFiles) {
+      if (fileName.startsWith('./')) files.add(fileName.slice(2));
+      else packages.add(fileName);
+    }
+  }
+  expect([...packages]).toContain('rxjs');
+  const dependencies = ['cross-fetch', 'eventsource-parser', 'fp-ts', 'io-ts', 'rxjs', 'rxjs/testing'];
+  expect([...packages].filter(name => !dependencies.includes(name))).toEqual([]);
 });
 
 // The first releases of RxJS 7 have types for the resolution of their time only.

@@ -1,0 +1,5 @@
+export { agentMatchers, assertAsked, type Asked, type MatcherResult } from './asked';
+export { events } from './events';
+export { marbleSource, type MarbleHelpers, type MarbleSource, type SubscriptionLogs } from './marbleSource';
+export { assistant, block, reply, results, user } from './reply';
+export { scripted, type ScriptedReply, type ScriptedSource } from '../sources/scripted';
