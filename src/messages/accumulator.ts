@@ -25,8 +25,8 @@ export interface MessageAccumulator {
   message(): Message;
   /**
    * What has been received so far; undefined before `message_start`. Every call gives a message of its own that later
-   * events leave as it is; blocks that are complete are the same objects in all of them. A tool call that is not
-   * complete has the `input` that it started with.
+   * events leave as it is; a block that has not changed since is the same object in the next one. A tool call that is
+   * not complete has the `input` that it started with.
    */
   partial(): Message | undefined;
   /**
@@ -46,6 +46,8 @@ interface Entry {
   open: boolean;
   json: string;
   invalid?: string;
+  /** The block as the latest snapshot has it, as long as it has not changed since. */
+  shown: Fields | undefined;
 }
 
 const withInput: ReadonlySet<unknown> = /*#__PURE__*/ new Set([
@@ -94,6 +96,7 @@ const close = (entry: Entry): void => {
   entry.open = false;
   // A call without arguments is streamed as no text or as empty text.
   if (entry.json.trim() === '') return;
+  entry.shown = undefined;
   try {
     entry.block.input = JSON.parse(entry.json);
   } catch {
@@ -193,7 +196,7 @@ class Accumulator implements MessageAccumulator {
   #add(index: number, content: object, open: boolean): void {
     const block = copyOf(content);
     if (withInput.has(block.type)) block.input ??= {};
-    const entry: Entry = { index, block, open, json: '' };
+    const entry: Entry = { index, block, open, json: '', shown: undefined };
     const before = this.#entries.findLastIndex(other => other.index <= index);
     this.#entries.splice(before + 1, 0, entry);
     this.#latest.set(index, entry);
@@ -209,27 +212,34 @@ class Accumulator implements MessageAccumulator {
     );
   }
 
+  /** The block that a delta changes, to be shown anew. */
+  #changed(index: number, delta: ContentBlockDelta): Fields {
+    const entry = this.#opened(index, delta);
+    entry.shown = undefined;
+    return entry.block;
+  }
+
   #applyDelta(index: number, delta: ContentBlockDelta): void {
     switch (delta.type) {
       case 'text_delta':
-        append(this.#opened(index, delta).block, 'text', 'text', delta.text);
+        append(this.#changed(index, delta), 'text', 'text', delta.text);
         break;
       case 'thinking_delta':
-        append(this.#opened(index, delta).block, 'thinking', 'thinking', delta.thinking);
+        append(this.#changed(index, delta), 'thinking', 'thinking', delta.thinking);
         break;
       case 'signature_delta': {
-        const { block } = this.#opened(index, delta);
+        const block = this.#changed(index, delta);
         if (block.type === 'thinking' || 'signature' in block) block.signature = delta.signature;
         break;
       }
       case 'citations_delta': {
-        const { block } = this.#opened(index, delta);
+        const block = this.#changed(index, delta);
         if (Array.isArray(block.citations)) block.citations.push(delta.citation);
         else if (block.type === 'text' || 'citations' in block) block.citations = [delta.citation];
         break;
       }
       case 'compaction_delta': {
-        const { block } = this.#opened(index, delta);
+        const block = this.#changed(index, delta);
         if (block.type !== 'compaction') break;
         const { content, encrypted_content } = delta as Partial<CompactionDelta>;
         if (content !== undefined) block.content = content;
@@ -249,7 +259,7 @@ class Accumulator implements MessageAccumulator {
   #snapshot(message: Fields): Message {
     return {
       ...message,
-      content: this.#entries.map(({ block, open }) => (open ? copyOf(block) : block)),
+      content: this.#entries.map(entry => (entry.shown ??= entry.open ? copyOf(entry.block) : entry.block)),
     } as unknown as Message;
   }
 

@@ -14,8 +14,10 @@ import type { StreamingTurn } from '../turn';
  *          ----12--3------4---|
  * ```
  *
- * Each is a message of its own, which later events leave as it is; the last one of a turn is its reply. A tool call that
- * is on its way has the `input` that it started with. Errors with the run's `RunnerError`.
+ * Each is a message of its own, which later events leave as it is; a block that an event does not change is the same
+ * object before and after it, so that a view renders one block again and not all. The last one of a turn is its reply. A
+ * tool call that is on its way has the `input` that it started with (see `toolInputs`). Errors with the run's
+ * `RunnerError`.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-import { map, mergeMap, NEVER, of, Subject, take, tap, toArray, type Observable } from 'rxjs';
+import { map, mergeMap, NEVER, of, Subject, take, takeWhile, tap, toArray, type Observable } from 'rxjs';
 import {
   compactWhen,
   messageSnapshots,
@@ -159,6 +159,27 @@ describe('messageSnapshots', () => {
     expect(ofFirst.findLast(({ stop_reason }) => stop_reason === 'tool_use')).toEqual(said);
     expect(snapshots.values.at(-1)).toEqual(end);
     expect(new Set(snapshots.values).size).toBeGreaterThan(10);
+  });
+
+  it('shares what has not changed: blocks that are complete, and the call whose input is on its way', () => {
+    const said = message(
+      [textBlock('Hello there'), call('1', 't', { city: 'Paris', days: [1, 2, 3] }), textBlock('And more')],
+      { stop_reason: 'tool_use' },
+    );
+    const seen = collect(
+      streamingToolRunner(scripted([said, end], { chunk: 2 }), { ...params, tools }).pipe(
+        messageSnapshots(),
+        takeWhile(({ stop_reason }) => stop_reason === null),
+      ),
+    );
+    /** How many objects stand for a block in all snapshots, and how many texts or inputs these have. */
+    const objects = (place: number): number => new Set(seen.values.map(({ content }) => content[place])).size;
+    const texts = (place: number): number =>
+      new Set(seen.values.map(({ content }) => JSON.stringify(content[place]))).size;
+    expect(seen.values.length).toBeGreaterThan(25);
+    for (const place of [0, 1, 2]) expect(objects(place)).toBe(texts(place));
+    expect(texts(0)).toBe(1 + Math.ceil('Hello there'.length / 2) + 1);
+    expect(texts(1)).toBe(3);
   });
 
   it('a call that is on its way has the input that it started with', () => {

@@ -494,9 +494,29 @@ describe('what is received so far', () => {
     const [before] = reply.partial()!.content;
     reply.next(events[8]!);
     expect(reply.partial()!.content[0]).toBe(before);
-    expect(reply.partial()!.content[1]).not.toBe(reply.partial()!.content[1]);
+    // Nor has a call whose input is on its way: it shows when all of it has come.
+    expect(reply.partial()!.content[1]).toBe(reply.partial()!.content[1]);
     for (const each of events.slice(9)) reply.next(each);
     expect(reply.message().content[0]).toBe(before);
+  });
+
+  it('has a new object for the one block that an event changes, and for no other', () => {
+    const reply = accumulator();
+    let before: Message | undefined;
+    for (const event of events) {
+      reply.next(event);
+      const now = reply.partial();
+      const changed = now!.content.flatMap((block, index) =>
+        block === before?.content[index] ? [] : [index],
+      );
+      const isShown =
+        event.type === 'content_block_start' ||
+        (event.type === 'content_block_delta' && event.delta.type !== 'input_json_delta') ||
+        (event.type === 'content_block_stop' && now!.content[event.index]?.type === 'tool_use');
+      expect(changed).toEqual(isShown ? [event.index] : []);
+      before = now;
+    }
+    expect(reply.message().content).toHaveLength(2);
   });
 
   it('never changes an event', () => {
