@@ -52,7 +52,7 @@ export class MessagePool {
   }
 }
 
-export const isObject = (value: unknown): boolean =>
+export const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Calls whose input is no object carry `{}`: the API takes nothing else back. */

@@ -20,6 +20,7 @@ import {
   takeUntil,
   tap,
 } from 'rxjs';
+import { isObject } from './history';
 import type { Logger } from './logger';
 import type { ToolResultContent, ToolUseBlock } from './messages';
 import {
@@ -31,6 +32,8 @@ import {
   type RunnableTool,
   type ToolOutput,
 } from './tools';
+import { inspect } from './tools/inspect';
+import { isToolOutput, notAnOutput } from './tools/output';
 import type { Decision, HookValue, ToolResult } from './turn';
 import type { TurnCore } from './turnCore';
 import { isThenable } from './values';
@@ -185,6 +188,11 @@ const decodeCall = (
   );
 };
 
+const noDecision = (given: unknown): TypeError =>
+  new TypeError(
+    `onToolCall: a decision is true, false, a reason, { input } or { result }, but the hook gave ${inspect(given)}`,
+  );
+
 /** Asks the hooks about a call whose input is valid, in the order they were registered, until one answers it. */
 const decideCall = (
   core: TurnCore,
@@ -200,13 +208,15 @@ const decideCall = (
       if (decision === true) return EMPTY;
       if (decision === false) prepared = denied(call, notApproved);
       else if (typeof decision === 'string') prepared = denied(call, decision);
+      else if (!isObject(decision)) throw noDecision(decision);
       else if ('result' in decision) {
         const { result: given, is_error } = decision;
+        if (!isToolOutput(given)) throw notAnOutput('onToolCall: a decision with a result', given);
         // The API takes no failed result that says nothing.
         const result = answer(call, is_error === true && given.length === 0 ? 'The call failed' : given);
         prepared = { result: is_error === true ? { ...result, is_error } : result };
       } else if (!('input' in decision)) {
-        throw new TypeError('a decision is true, false, a reason, { input } or { result }');
+        throw noDecision(decision);
       } else {
         call = { ...call, input: decision.input };
         return decode(tool, call.input).pipe(
@@ -417,6 +427,32 @@ const answerCall = (
   return answered$;
 };
 
+/** What a hook gave in the place of results; throws a `TypeError` for what the API would not take as such. */
+const checkResults = (given: unknown): readonly ToolResult[] => {
+  if (!Array.isArray(given)) {
+    throw new TypeError(
+      `onToolResults: a hook must give an array of tool results, but gave ${inspect(given)}`,
+    );
+  }
+  for (const result of given as readonly unknown[]) {
+    const { type, tool_use_id, content, is_error } = (isObject(result) ? result : {}) as {
+      readonly [K in keyof ToolResult]?: unknown;
+    };
+    if (type !== 'tool_result' || typeof tool_use_id !== 'string') {
+      throw new TypeError(`onToolResults: ${inspect(result)} is no tool result`);
+    }
+    if (content !== undefined && !isToolOutput(content)) {
+      throw notAnOutput(`onToolResults: a hook, as the content of ${tool_use_id},`, content);
+    }
+    if (is_error !== undefined && typeof is_error !== 'boolean') {
+      throw new TypeError(
+        `onToolResults: is_error of ${tool_use_id} must be a boolean, not ${inspect(is_error)}`,
+      );
+    }
+  }
+  return given as readonly ToolResult[];
+};
+
 /** `results` with those of `changed` in the place of the ones with their ids. */
 const replaced = (results: readonly ToolResult[], changed: readonly ToolResult[]): readonly ToolResult[] => {
   const byId = new Map(changed.map(result => [result.tool_use_id, result]));
@@ -443,7 +479,7 @@ const applyHooks = (
         .pipe(
           takeLast(1),
           tap(changed => {
-            current = replaced(current, changed);
+            current = replaced(current, checkResults(changed));
           }),
         );
     return inOrder(core.resultHooks, ask, () => current);

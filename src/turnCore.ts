@@ -24,6 +24,7 @@ import {
 } from './state';
 import type { ToolRegistry } from './toolRegistry';
 import type { RunnableTool } from './tools';
+import { inspect, kindOf } from './tools/inspect';
 import type {
   HookResult,
   HookValue,
@@ -207,12 +208,13 @@ export class TurnCore {
   append(messages: readonly MessageInput[]): void {
     this.#edit('append', {
       _tag: 'Append',
-      messages: messages.map(message => this.loop.pool.adopt(message)),
+      messages: this.#adopt('append', messages),
     });
   }
 
   setParams(given: ParamsPatch | ((params: RunnerParams) => ParamsPatch)): void {
-    this.#edit('setParams', this.#patch(typeof given === 'function' ? given(this.#folded.params) : given));
+    const patch = typeof given === 'function' ? given(this.#folded.params) : given;
+    this.#edit('setParams', this.#patch('setParams', patch));
   }
 
   setMessages(
@@ -220,24 +222,20 @@ export class TurnCore {
   ): void {
     this.#refuseCompaction('setMessages');
     const messages = typeof given === 'function' ? given(this.takeover ?? this.request.messages) : given;
-    if (!Array.isArray(messages)) throw new TypeError('setMessages: an array of messages is needed');
-    this.#edit('setMessages', {
-      _tag: 'SetMessages',
-      messages: messages.map((message: MessageInput) => this.loop.pool.adopt(message)),
-    });
+    this.#edit('setMessages', { _tag: 'SetMessages', messages: this.#adopt('setMessages', messages) });
   }
 
   mapMessages(project: (messages: readonly MessageParam[]) => readonly MessageInput[]): void {
     this.#edit('mapMessages', {
       _tag: 'MapMessages',
-      project: messages => project(messages).map(message => this.loop.pool.adopt(message)),
+      project: messages => this.#adopt('mapMessages', project(messages)),
     });
   }
 
   retry(patch: ParamsPatch = {}): void {
     this.#refuseCompaction('retry');
     // The patch first: the retry may cancel what the turn still waits for, and so settle it.
-    this.#edit('retry', this.#patch(patch));
+    this.#edit('retry', this.#patch('retry', patch));
     this.#edit('retry', { _tag: 'Retry' });
   }
 
@@ -341,9 +339,21 @@ export class TurnCore {
     this.#edited$.complete();
   }
 
-  #patch(patch: ParamsPatch): Edit {
-    for (const [name, instead] of Object.entries(refused)) {
-      if (name in patch) throw new TypeError(`${name} cannot be set: ${instead}`);
+  /** Messages as callers may give them, made ours. */
+  #adopt(name: string, messages: readonly MessageInput[]): readonly MessageParam[] {
+    if (!Array.isArray(messages)) {
+      throw new TypeError(`${name}: an array of messages is needed, not ${kindOf(messages)}`);
+    }
+    return messages.map((message: MessageInput) => {
+      if (!isObject(message)) throw new TypeError(`${name}: ${inspect(message)} is no message`);
+      return this.loop.pool.adopt(message);
+    });
+  }
+
+  #patch(name: string, patch: ParamsPatch): Edit {
+    if (!isObject(patch)) throw new TypeError(`${name}: an object of params is needed, not ${kindOf(patch)}`);
+    for (const [param, instead] of Object.entries(refused)) {
+      if (param in patch) throw new TypeError(`${param} cannot be set: ${instead}`);
     }
     return { _tag: 'SetParams', patch: freeze(structuredClone(patch)) };
   }

@@ -8,14 +8,12 @@ const isBlock = (value: unknown): boolean =>
 export const isToolOutput = (value: unknown): value is ToolOutput =>
   typeof value === 'string' || (Array.isArray(value) && Array.from(value).every(isBlock));
 
-/** The error for a value that is no output, saying what came. */
-export const notAnOutput = (toolName: string, value: unknown): TypeError => {
+/** The error for a value that is no output, saying who must give one and what came. */
+export const notAnOutput = (subject: string, value: unknown): TypeError => {
   const came = Array.isArray(value)
     ? `an array with ${inspect(Array.from(value).find(item => !isBlock(item)))} in it`
     : typeof value === 'object' || typeof value === 'function' || value === undefined
       ? kindOf(value)
       : `${kindOf(value)} (${inspect(value)})`;
-  return new TypeError(
-    `Tool '${toolName}' must give a string or an array of content blocks, but gave ${came}`,
-  );
+  return new TypeError(`${subject} must give a string or an array of content blocks, but gave ${came}`);
 };

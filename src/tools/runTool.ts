@@ -6,7 +6,7 @@ import type { RunnableTool, ToolContext, ToolOutput } from './runnableTool';
 
 const laterOutputs = (toolName: string, returned: unknown): Observable<unknown> => {
   const later$ = laterValues(returned);
-  if (later$ === undefined) throw notAnOutput(toolName, returned);
+  if (later$ === undefined) throw notAnOutput(`Tool '${toolName}'`, returned);
   return later$;
 };
 
@@ -108,7 +108,7 @@ export const runTool = (tool: RunnableTool, input: unknown, call: ToolUseBlock):
         tap({ complete: end, error: end }),
         map(value => {
           if (isToolOutput(value)) return value;
-          throw notAnOutput(tool.name, value);
+          throw notAnOutput(`Tool '${tool.name}'`, value);
         }),
         throwIfEmpty(() => new TypeError(`Tool '${tool.name}' ended without a result`)),
       )
