@@ -333,7 +333,7 @@ function checkMessages(body: Fields, context: ValidationContext): void {
     checkMessage(message, at, messages.length, context);
   });
   const valid = messages as readonly MessageParam[];
-  checkOrder(valid, context);
+  checkOrder(body, valid, context);
   checkCalls(valid);
   checkToolChanges(body, valid, context);
 }
@@ -445,14 +445,19 @@ function checkResult(block: Block, at: string): void {
 
 const isCompaction = ({ type }: Block): boolean => type === 'compaction';
 
-function checkOrder(messages: readonly MessageParam[], { isUnfinished, prefill }: ValidationContext): void {
+function checkOrder(
+  body: Fields,
+  messages: readonly MessageParam[],
+  { isUnfinished, prefill }: ValidationContext,
+): void {
   const [first] = messages;
   refuseIf(
     first?.role === 'assistant' && !blocksOf(first.content).some(isCompaction),
     'messages: first message must use the "user" role',
   );
   const last = messages.at(-1);
-  if (last?.role !== 'assistant') return;
+  // A conversation that is to be compacted may have come to its end.
+  if (last?.role !== 'assistant' || isObject(body['compaction'])) return;
   const blocks = blocksOf(last.content);
   const text = blocks.at(-1)?.['text'];
   const goesOn =

@@ -435,8 +435,7 @@ class World {
       betas,
       sentTypes: new Set(),
       isUnfinished: ({ content }) => this.#paused.has(JSON.stringify(content)),
-      // The checks take a finished reply at the end for a beginning of one, which it is not where it is compacted.
-      prefill: body.compaction != null,
+      prefill: false,
     });
     // A compaction behind a paused reply is known, see below.
     if (problem !== undefined && !problem.message.includes('not finished'))

@@ -432,6 +432,13 @@ describe('a request is taken', () => {
     expect(response.status).toBe(200);
   });
 
+  it('with a finished reply at its end, where it is to be compacted', async () => {
+    const body = { ...history(user(text()), assistant(text('Done. '))), compaction: { type: 'summarize' } };
+    const response = await post(await serve(), body, { 'anthropic-beta': 'compact-2026-09-04' });
+    expect(await response.json()).toMatchObject({ stop_reason: 'compaction' });
+    expect(response.status).toBe(200);
+  });
+
   it('with a half-said assistant message, by a server that allows it', async () => {
     const body = history(user(text()), assistant(text('The answer is')));
     expect((await post(await serve({ prefill: true }), body)).status).toBe(200);
