@@ -1,12 +1,15 @@
 import { defineConfig } from 'tsdown';
 
+const entry = {
+  index: 'src/index.ts',
+  testing: 'src/testing/index.ts',
+};
+
 export default defineConfig({
   // One line an entry; `exports` of package.json has the same names.
-  entry: {
-    index: 'src/index.ts',
-    testing: 'src/testing/index.ts',
-  },
-  format: ['esm', 'cjs'],
+  entry,
+  // Angular has ES modules only.
+  format: { esm: { entry: { ...entry, angular: 'src/angular/index.ts' } }, cjs: {} },
   dts: true,
   // The same code for Node and browsers: dependencies stay imports, nothing is shimmed or polyfilled.
   platform: 'neutral',

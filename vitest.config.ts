@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^rx-tool-runner$/, replacement: source('./src/index.ts') },
+      { find: /^rx-tool-runner\/angular$/, replacement: source('./src/angular/index.ts') },
       { find: /^rx-tool-runner\/testing$/, replacement: source('./src/testing/index.ts') },
     ],
   },

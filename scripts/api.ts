@@ -13,7 +13,9 @@ import {
 
 interface Manifest {
   readonly name: string;
-  readonly exports: Readonly<Record<string, string | { readonly import: { readonly types: string } }>>;
+  readonly exports: Readonly<
+    Record<string, string | { readonly types: string } | { readonly import: { readonly types: string } }>
+  >;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -83,8 +85,8 @@ const check = (name: string, types: string): boolean => {
 mkdirSync(`${root}etc`, { recursive: true });
 for (const [path, target] of Object.entries(manifest.exports)) {
   if (typeof target === 'string') continue;
-  if (!existsSync(`${root}${target.import.types}`))
-    throw new Error(`${target.import.types}: npm run build first`);
+  const { types } = 'import' in target ? target.import : target;
+  if (!existsSync(`${root}${types}`)) throw new Error(`${types}: npm run build first`);
   const name = path === '.' ? manifest.name : `${manifest.name}.${path.slice(2).replaceAll('/', '.')}`;
-  if (!check(name, target.import.types.slice(2))) process.exitCode = 1;
+  if (!check(name, types.slice(2))) process.exitCode = 1;
 }

@@ -62,7 +62,7 @@ const blocksOf = (file: string): Block[] => {
 };
 
 const blocks = sources.flatMap(blocksOf);
-const project = () => join(inject('consumer'), 'docs');
+const project = () => join(inject('angularConsumer'), 'docs');
 
 const flatten = (text: string | ts.DiagnosticMessageChain): string =>
   typeof text === 'string' ? text : text.messageText;
@@ -131,6 +131,7 @@ describe('the code of the documentation', () => {
       types: ['node'],
       outDir: 'out',
       skipLibCheck: true,
+      experimentalDecorators: true,
     });
   });
 

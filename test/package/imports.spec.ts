@@ -10,6 +10,8 @@ const files = {
   'messages/codec.ts': '',
   'sources/messageSource.ts': '',
   'sources/messagesApi.ts': `import fetch from 'cross-fetch';`,
+  'angular/index.ts': `import { inject } from '@angular/core'; import { toolRunner } from '../runner';`,
+  'testing/index.ts': `import { TestScheduler } from 'rxjs/testing';`,
   'operators/stopWhen.ts': `import type { Turn } from '../turn';`,
   'testing/index.ts': `export { eventsOf } from '../sources/messagesApi'; import { TestScheduler } from 'rxjs/testing';`,
 };
@@ -35,6 +37,9 @@ it.each([
   ['turn.ts', `import { readFileSync } from 'node:fs';`, `'node:fs' is no package that turn may import`],
   ['turn.ts', `import fetch from 'cross-fetch';`, 'is no package that turn may import'],
   ['index.ts', `export const version = 1;`, 'has something else than re-exports'],
+  ['turn.ts', `import { inject } from '@angular/core';`, 'is no package that turn may import'],
+  ['index.ts', `export * from './angular';`, 'index may not import angular'],
+  ['testing/index.ts', `export * from '../angular';`, 'testing may not import angular'],
   ['turn.ts', `import { x } from './nowhere';`, 'is no file of src'],
   ['runner.ts', `import { reply } from './testing';`, 'runner may not import testing'],
   ['testing/index.ts', `import { expect } from 'vitest';`, `'vitest' is no package that testing may import`],

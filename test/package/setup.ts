@@ -9,13 +9,16 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A project that has the packed package installed, beside the peers that are installed here. */
     consumer: string;
-    /** The same with the oldest peers that package.json allows. */
+    /** The same with Angular, and with Zod, for the code of the documentation. */
+    angularConsumer: string;
+    /** The same as `consumer` with the oldest peers that package.json allows. */
     floorConsumer: string;
   }
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const peers = ['rxjs', 'io-ts', 'fp-ts'];
+const angular = ['core', 'common', 'compiler', 'platform-browser', 'router'].map(name => `@angular/${name}`);
 const dependencies = ['cross-fetch', 'eventsource-parser'];
 
 /** Installed by hand, so that the tests need no network: a packed tarball, and links to what is installed here. */
@@ -41,8 +44,10 @@ export default (project: TestProject) => {
   const tarball = join(temporary, packed?.filename ?? '');
 
   const consumer = join(temporary, 'consumer');
-  // `zod` for the documentation.
-  install(consumer, tarball, own([...peers, ...dependencies, '@types/node', 'zod']));
+  install(consumer, tarball, own([...peers, ...dependencies, '@types/node']));
+
+  const angularConsumer = join(temporary, 'with-angular');
+  install(angularConsumer, tarball, own([...peers, ...dependencies, ...angular, '@types/node', 'zod']));
 
   const floorConsumer = join(temporary, 'floor');
   install(floorConsumer, tarball, own([...dependencies, '@types/node']));
@@ -58,6 +63,7 @@ export default (project: TestProject) => {
   }
 
   project.provide('consumer', consumer);
+  project.provide('angularConsumer', angularConsumer);
   project.provide('floorConsumer', floorConsumer);
   return () => rmSync(temporary, { recursive: true, force: true });
 };

@@ -4,13 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import ts from 'typescript';
 import { build } from 'vite';
-import { expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium';
 import { compile, consumerFile, runNode } from './project';
 
 const manifest = JSON.parse(
   readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
-) as { peerDependencies: Record<string, string> };
+) as {
+  peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, { optional?: boolean }>;
+};
 
 /** A program in files of this extension, importing each other as that which they are compiled to. */
 const program = (extension: string, imported?: string) => ({
@@ -83,13 +86,16 @@ it.each([
 
 it('is tested with the very oldest peers of package.json', () => {
   const modules = join(inject('floorConsumer'), 'node_modules');
-  const versions = Object.keys(manifest.peerDependencies).map(name => {
+  const required = Object.entries(manifest.peerDependencies).filter(
+    ([name]) => manifest.peerDependenciesMeta[name]?.optional !== true,
+  );
+  const versions = required.map(([name]) => {
     const { version } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as {
       version: string;
     };
     return [name, `^${version}`];
   });
-  expect(Object.fromEntries(versions)).toEqual(manifest.peerDependencies);
+  expect(Object.fromEntries(versions)).toEqual(Object.fromEntries(required));
 });
 
 it('ships what package.json names, and neither sources nor tests', () => {
@@ -137,6 +143,7 @@ it('compiles under bundler resolution, is bundled with nothing of Node, and runs
     modules.filter(id => /^node:|browser-external|node-fetch|whatwg-url|node-ponyfill/.test(id)),
   ).toEqual([]);
   expect(modules.some(id => id.includes('rx-tool-runner/dist/index.mjs'))).toBe(true);
+  expect(modules.filter(id => /@angular|dist\/angular/.test(id))).toEqual([]);
 
   if (!existsSync(chromiumPath)) throw new Error('no Chromium: run `tsx scripts/chromium.ts`');
   const browser = await chromium.launch({ executablePath: chromiumPath, args: [...chromiumArgs] });
@@ -158,4 +165,32 @@ it('compiles under bundler resolution, is bundled with nothing of Node, and runs
   } finally {
     await browser.close();
   }
+});
+
+describe('rx-tool-runner/angular', () => {
+  // What runs in a project without Angular has nothing of it: the tests above.
+  it('is of the same module as rx-tool-runner: an error of one is an error of the other', () => {
+    const project = join(inject('angularConsumer'), 'entry');
+    const text = `
+      import '@angular/compiler';
+      import { createEnvironmentInjector, Injector, runInInjectionContext } from '@angular/core';
+      import { catchError, of } from 'rxjs';
+      import { RunnerError } from 'rx-tool-runner';
+      import { injectToolRunner, provideFakeToolRunner } from 'rx-tool-runner/angular';
+
+      const fake = provideFakeToolRunner([new Error('scripted to fail')]);
+      const injector = createEnvironmentInjector([fake], Injector.NULL as never);
+      const { toolRunner } = runInInjectionContext(injector, injectToolRunner);
+      toolRunner({ messages: [{ role: 'user', content: 'Hello' }] })
+        .pipe(catchError((error: unknown) => of(error instanceof RunnerError && error.message)))
+        .subscribe(seen => console.log(seen));
+    `;
+    compile(project, { 'entry.mts': text }, { ...node, module: 'nodenext', skipLibCheck: true });
+    expect(runNode(['entry.mjs'], project)).toBe('scripted to fail\n');
+  });
+
+  it('needs Angular', () => {
+    const importing = ['--input-type=module', '-e', `import 'rx-tool-runner/angular'`];
+    expect(() => runNode(importing, inject('consumer'))).toThrow(/Cannot find package '@angular\//);
+  });
 });

@@ -1,0 +1,177 @@
+import '@angular/compiler';
+import {
+  HttpEventType,
+  HttpHeaderResponse,
+  HttpHeaders,
+  HttpResponse,
+  provideHttpClient,
+  withInterceptors,
+  type HttpDownloadProgressEvent,
+  type HttpInterceptorFn,
+  type HttpRequest,
+} from '@angular/common/http';
+import { HttpTestingController, provideHttpClientTesting } from '@angular/common/http/testing';
+import { TestBed } from '@angular/core/testing';
+import { of } from 'rxjs';
+import { APIConnectionError, OverloadedError, type MessageStreamEvent } from 'rx-tool-runner';
+import { injectToolRunner, provideToolRunner, withHttpClient, withMessagesApi } from 'rx-tool-runner/angular';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { eventsOf } from '../../src/sources/eventsOf';
+import { collect } from '../support/collect';
+import { says, user } from '../support/replies';
+import { configure, setUpTestBed } from './support';
+
+setUpTestBed();
+
+const params = { model: 'm', max_tokens: 7, messages: [user('Grüße')] };
+const reply = says('Grüße 🌍');
+const events = eventsOf(reply, 3);
+const wire = events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+
+let seen: HttpRequest<unknown>[];
+let interceptor: HttpInterceptorFn;
+
+beforeEach(() => {
+  seen = [];
+  interceptor = (request, next) => {
+    seen.push(request);
+    return next(request);
+  };
+  configure(
+    provideHttpClient(withInterceptors([(request, next) => interceptor(request, next)])),
+    provideHttpClientTesting(),
+    provideToolRunner(
+      withMessagesApi({ baseURL: 'https://proxy.example/api', apiKey: null, maxRetries: 0 }),
+      withHttpClient(),
+    ),
+  );
+});
+
+const source = () => TestBed.runInInjectionContext(injectToolRunner).source;
+const http = () => TestBed.inject(HttpTestingController);
+const asked = () => http().expectOne('https://proxy.example/api/v1/messages');
+
+const head = (status = 200, fields: Record<string, string> = {}) =>
+  new HttpHeaderResponse({ status, headers: new HttpHeaders(fields) });
+
+const progress = (partialText: string): HttpDownloadProgressEvent => ({
+  type: HttpEventType.DownloadProgress,
+  loaded: partialText.length,
+  partialText,
+});
+
+describe('withHttpClient', () => {
+  it('sends what messagesApi sends, through the interceptors', () => {
+    interceptor = (request, next) =>
+      next(request.clone({ setHeaders: { authorization: 'Bearer of the app' } }));
+    const replies = collect(source().create(params));
+    const { request, ...test } = asked();
+    expect(request.method).toBe('POST');
+    expect(JSON.parse(String(request.body))).toEqual(params);
+    expect(request.headers.get('anthropic-version')).toBe('2026-10-21');
+    expect(request.headers.get('authorization')).toBe('Bearer of the app');
+    expect({ ...test }).toBeDefined();
+    expect(replies.values).toEqual([]);
+  });
+
+  it('emits a reply', () => {
+    const replies = collect(source().create(params));
+    asked().flush(JSON.stringify(reply));
+    expect(replies).toMatchObject({ values: [reply], completed: true });
+  });
+
+  it('emits each event of a stream as soon as progress tells of it, wherever the text is cut', () => {
+    const streamed = collect(source().stream(params));
+    const test = asked();
+    expect(test.request).toMatchObject({ responseType: 'text', reportProgress: true });
+    test.event(head(200, { 'content-type': 'text/event-stream' }));
+    const whole = wire.join('');
+    let complete = 0;
+    for (let length = 1; length < whole.length; length++) {
+      test.event(progress(whole.slice(0, length)));
+      if (whole.slice(0, length).endsWith('\n\n')) complete++;
+      expect(streamed.values).toHaveLength(complete);
+    }
+    test.event(progress(whole));
+    test.flush(whole);
+    expect(streamed).toMatchObject({ values: events, completed: true });
+  });
+
+  it('streams all the same, in one piece, where nothing tells of progress', () => {
+    const streamed = collect(source().stream(params));
+    asked().flush(wire.join(''));
+    expect(streamed).toMatchObject({ values: events, completed: true });
+  });
+
+  it('takes an answer from an interceptor', () => {
+    interceptor = () => of(new HttpResponse({ body: wire.join(''), status: 200 }));
+    expect(collect(source().stream(params)).values).toEqual(events);
+    interceptor = () => of(progress(wire.join('')), new HttpResponse({ body: wire.join(''), status: 200 }));
+    expect(collect(source().stream(params)).values).toEqual(events);
+    http().expectNone(() => true);
+  });
+
+  it.each([
+    ['before the headers', 0],
+    ['behind the headers', 1],
+    ['in mid-body', 2],
+  ])('aborts the request when it is unsubscribed: %s', (_, stage) => {
+    const streamed = collect(source().stream(params));
+    const test = asked();
+    if (stage > 0) test.event(head());
+    if (stage > 1) test.event(progress(wire.slice(0, 2).join('')));
+    expect(test.cancelled).toBe(false);
+    streamed.subscription.unsubscribe();
+    expect(test.cancelled).toBe(true);
+  });
+
+  it('does so also in the middle of an emission', () => {
+    const received: MessageStreamEvent[] = [];
+    const subscription = source()
+      .stream(params)
+      .subscribe(event => {
+        received.push(event);
+        subscription.unsubscribe();
+      });
+    const test = asked();
+    test.event(progress(wire.join('')));
+    expect(received).toHaveLength(1);
+    expect(test.cancelled).toBe(true);
+  });
+
+  const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+
+  it.each([
+    ['with the headers first', true],
+    ['at once', false],
+  ])('makes a refusal the error that messagesApi makes of it, told %s', (_, headersFirst) => {
+    const streamed = collect(source().stream(params));
+    const test = asked();
+    const headers = { 'request-id': 'req_9' };
+    if (headersFirst) test.event(head(529, headers));
+    test.flush(JSON.stringify(overloaded), { status: 529, statusText: 'Overloaded', headers });
+    expect(streamed.error).toBeInstanceOf(OverloadedError);
+    expect(streamed.error).toMatchObject({ status: 529, requestId: 'req_9', type: 'overloaded_error' });
+  });
+
+  it('makes a broken connection an APIConnectionError, before the answer and in mid-body', () => {
+    const refused = collect(source().stream(params));
+    asked().error(new Event('error') as ProgressEvent);
+    expect(refused.error).toBeInstanceOf(APIConnectionError);
+    const broken = collect(source().stream(params));
+    const test = asked();
+    test.event(progress(wire.slice(0, 2).join('')));
+    test.error(new Event('error') as ProgressEvent);
+    expect(broken.values).toHaveLength(2);
+    expect(broken.error).toBeInstanceOf(APIConnectionError);
+  });
+
+  it('sends nothing again by itself', () => {
+    collect(source().stream(params));
+    asked().flush(wire.join(''));
+    collect(source().stream(params));
+    asked().error(new Event('error') as ProgressEvent);
+    http().verify();
+    expect(seen).toHaveLength(2);
+  });
+});
