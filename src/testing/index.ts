@@ -3,3 +3,11 @@ export { events } from './events';
 export { marbleSource, type MarbleHelpers, type MarbleSource, type SubscriptionLogs } from './marbleSource';
 export { assistant, block, reply, results, user } from './reply';
 export { scripted, type ScriptedReply, type ScriptedSource } from '../sources/scripted';
+export {
+  runAgent,
+  type AgentDiagrams,
+  type AgentParts,
+  type AgentRun,
+  type Drawn,
+  type DrawnValue,
+} from './runAgent';

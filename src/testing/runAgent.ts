@@ -1,0 +1,259 @@
+import { mergeMap, Observable, of, tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
+import { isRunnableTool, jsonSchemaTool, runTool, type RunnableTool, type ToolOutput } from '../tools';
+import type { TurnHandle } from '../turn';
+import { difference } from './difference';
+import { marbleSource, type MarbleSource } from './marbleSource';
+import { differing, parsed, printed, type Lane, type Span } from './timeline';
+
+/** A diagram whose letters are the values themselves, or a diagram with what its letters (and `#`) stand for. */
+export type Drawn<Value = unknown> =
+  string | readonly [marbles: string, values: Readonly<Record<string, Value>>, error?: unknown];
+
+/** What the values of a diagram are. */
+export type DrawnValue<D> = D extends string
+  ? string
+  : D extends readonly [string, Readonly<Record<string, infer Value>>, ...unknown[]]
+    ? Value
+    : never;
+
+/** What goes into a run: the model, the tools and the world around them, as diagrams. */
+export interface AgentDiagrams<
+  Hot extends Readonly<Record<string, Drawn>>,
+  Cold extends Readonly<Record<string, Drawn>>,
+> {
+  /** The replies, a diagram a request. */
+  readonly model: readonly string[];
+  /** What the letters of `model` stand for. */
+  readonly replies: Readonly<Record<string, Message | MessageStreamEvent>>;
+  /** What `#` in `model` stands for. */
+  readonly error?: unknown;
+  /** By name: what a tool that takes any input gives at each call, or a tool of one's own. */
+  readonly tools?: Readonly<Record<string, Drawn<ToolOutput> | RunnableTool>>;
+  /** What happens by itself, such as clicks of a user, from the start of the run on. */
+  readonly hot?: Hot;
+  /** What begins when it is subscribed to, such as the answer to a question. */
+  readonly cold?: Cold;
+  /** Letters for what the agent emits, beside those of `replies`. */
+  readonly outputs?: Readonly<Record<string, unknown>>;
+  /** When the run is unsubscribed, as `---!`. */
+  readonly unsubscribe?: string;
+}
+
+/** What an agent is made of, in a test. */
+export interface AgentParts<Hot, Cold> {
+  /** Plays the replies. */
+  readonly source: MarbleSource;
+  /** The tools, in the order given. */
+  readonly tools: RunnableTool[];
+  /** Observables of the diagrams in `hot`. */
+  readonly hot: { readonly [K in keyof Hot]: Observable<DrawnValue<Hot[K]>> };
+  /** Observables of the diagrams in `cold`. */
+  readonly cold: { readonly [K in keyof Cold]: Observable<DrawnValue<Cold[K]>> };
+}
+
+/** What has come of a run. */
+export interface AgentRun {
+  /**
+   * What happened, as a diagram. Lane `turns` has a letter where the reply of an emitted turn is complete (or where a
+   * value that is no turn was emitted), and the end; lane `model` has the subscriptions of the requests; every tool and
+   * every diagram of `hot` and `cold` has a lane with those of its own, as far as there are any.
+   */
+  readonly timeline: string;
+  /** Every request, as it was sent. */
+  readonly requests: readonly MessageCreateParams[];
+  /** Everything that the agent emitted. */
+  readonly values: readonly unknown[];
+  /** The error of the run, if it failed. */
+  readonly error: unknown;
+  /**
+   * Compares the whole timeline with a diagram, and throws an `Error` that prints both aligned where they differ.
+   * A lane that is not drawn is one in which nothing may happen.
+   */
+  toBe(diagram: string): void;
+}
+
+/** The lanes of a run that is going on. */
+class Recording {
+  readonly #values: { frame: number; symbol: string }[] = [];
+  readonly #spans = new Map<string, { from: number; to: number }[]>();
+
+  constructor(private readonly now: () => number) {}
+
+  enter(symbol: string): void {
+    this.#values.push({ frame: this.now(), symbol });
+  }
+
+  /** Enters every subscription into a lane. */
+  subscriptions<T>(label: string): MonoTypeOperatorFunction<T> {
+    return source$ =>
+      new Observable(subscriber => {
+        const span = { from: this.now(), to: Infinity };
+        this.#spans.set(label, [...(this.#spans.get(label) ?? []), span]);
+        source$.subscribe(subscriber);
+        subscriber.add(() => {
+          span.to = this.now();
+        });
+      });
+  }
+
+  lanes(model: readonly Span[], labels: readonly string[]): ReadonlyMap<string, Lane> {
+    const all: (readonly [string, Lane])[] = [
+      ['turns', { values: this.#values, spans: [] }],
+      ['model', { values: [], spans: model }],
+      ...labels.map(label => [label, { values: [], spans: this.#spans.get(label) ?? [] }] as const),
+    ];
+    return new Map(all.filter(([, { values, spans }]) => values.length + spans.length > 0));
+  }
+}
+
+const isTurn = (value: unknown): value is TurnHandle =>
+  typeof value === 'object' && value !== null && 'message$' in value && 'settled$' in value;
+
+/** A tool that does the same, with its runs entered into a lane. */
+const entered = (tool: RunnableTool, recording: Recording): RunnableTool => {
+  const made: RunnableTool<unknown> = {
+    name: tool.name,
+    definition: tool.definition,
+    decode: input => tool.decode(input),
+    run: (input, { call }) => runTool(tool, input, call).pipe(recording.subscriptions<ToolOutput>(tool.name)),
+  };
+  return made;
+};
+
+type Make = (marbles: string, values?: Record<string, unknown>, error?: unknown) => Observable<unknown>;
+
+const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
+  if (typeof drawn === 'string') return make(drawn);
+  const [marbles, values, error] = drawn;
+  return make(marbles, { ...values }, error);
+};
+
+/**
+ * Runs an agent in virtual time: diagrams of model, tools and user in, one diagram of all that happened out.
+ *
+ * The tools' and the agent's own timers are virtual, too; what waits for a Promise is not, and takes no part in a run
+ * that is over when this returns.
+ *
+ * ```
+ * turns:   --a-----(b|)
+ * model:   ^-!
+ * model:   ------^-!
+ * search:  --^---!
+ * ```
+ *
+ * Throws what `agent` throws.
+ *
+ * @example
+ * ```ts run
+ * import { toolRunner } from 'rx-tool-runner';
+ * import { reply, runAgent, user } from 'rx-tool-runner/testing';
+ *
+ * const run = runAgent(
+ *   ({ source, tools }) => toolRunner(source, { model: 'm', max_tokens: 1, tools, messages: [user('Hi')] }),
+ *   {
+ *     model: ['--a', '--b'],
+ *     replies: { a: reply.toolUse('search'), b: reply.text('Found.') },
+ *     tools: { search: ['----(x|)', { x: 'three pages' }] },
+ *   },
+ * );
+ * run.toBe(`
+ *   turns:   --a-----(b|)
+ *   model:   ^-!---^-!
+ *   search:  --^---!
+ * `);
+ * console.log(run.timeline);
+ * ```
+ *
+ * ```text
+ * turns:   --a-----(b|)
+ * model:   ^-!---^-!
+ * search:  --^---!
+ * ```
+ */
+export const runAgent = <
+  const Hot extends Readonly<Record<string, Drawn>> = Record<string, never>,
+  const Cold extends Readonly<Record<string, Drawn>> = Record<string, never>,
+>(
+  agent: (parts: AgentParts<Hot, Cold>) => Observable<unknown>,
+  diagrams: AgentDiagrams<Hot, Cold>,
+): AgentRun => {
+  const scheduler = new TestScheduler(() => true);
+  return scheduler.run(helpers => {
+    const { model, replies, error, tools = {}, hot = {}, cold = {}, outputs = {}, unsubscribe } = diagrams;
+    const recording = new Recording(() => scheduler.now());
+    const make: Readonly<Record<'cold' | 'hot', Make>> = {
+      cold: (...drawn) => helpers.cold(...drawn),
+      hot: (...drawn) => helpers.hot(...drawn),
+    };
+    const observables = (kind: 'cold' | 'hot', given: Readonly<Record<string, Drawn>>) =>
+      Object.fromEntries(
+        Object.entries(given).map(([label, drawn]) => [
+          label,
+          observableOf(drawn, make[kind]).pipe(recording.subscriptions(label)),
+        ]),
+      );
+    const toolOf = ([name, given]: [string, Drawn<ToolOutput> | RunnableTool]): RunnableTool =>
+      isRunnableTool(given)
+        ? entered(given, recording)
+        : entered(
+            jsonSchemaTool({
+              name,
+              description: `Does ${name}.`,
+              input_schema: { type: 'object' },
+              run: () => observableOf(given as Drawn, make.cold) as Observable<ToolOutput>,
+            }),
+            recording,
+          );
+    const source = marbleSource(helpers, model, replies, error);
+    const parts = {
+      source,
+      tools: Object.entries(tools).map(toolOf),
+      hot: observables('hot', hot),
+      cold: observables('cold', cold),
+    };
+
+    const letters = Object.entries({ ...replies, ...outputs });
+    const letterOf = (value: unknown): string => {
+      const known = letters.find(([, each]) => difference(each, value) === undefined);
+      return known?.[0] ?? (typeof value === 'string' && value.length === 1 ? value : '?');
+    };
+    const values: unknown[] = [];
+    let failure: unknown;
+    const run$ = agent(parts as unknown as AgentParts<Hot, Cold>);
+    const { unsubscribedFrame } = TestScheduler.parseMarblesAsSubscriptions(unsubscribe ?? null, true);
+    // First, so that it comes before whatever else happens in its frame, as where RxJS expects an Observable.
+    scheduler.schedule(() => subscription.unsubscribe(), unsubscribedFrame);
+    const seen$ = run$.pipe(
+      tap(value => values.push(value)),
+      mergeMap(value => (isTurn(value) ? value.message$ : of(value))),
+    );
+    const subscription = seen$.subscribe({
+      next: value => recording.enter(letterOf(value)),
+      error: (thrown: unknown) => {
+        failure = thrown;
+        recording.enter('#');
+      },
+      complete: () => recording.enter('|'),
+    });
+    helpers.flush();
+
+    const spans = source.subscriptions.map(log => ({ from: log.subscribedFrame, to: log.unsubscribedFrame }));
+    const labels = [...parts.tools.map(({ name }) => name), ...Object.keys(hot), ...Object.keys(cold)];
+    const lanes = recording.lanes(spans, labels);
+    const timeline = printed(lanes);
+    return {
+      timeline,
+      requests: source.requests,
+      values,
+      error: failure,
+      toBe: diagram => {
+        const found = differing(parsed(diagram), lanes);
+        if (found === undefined) return;
+        const difference_ = new Error(`The run is not as drawn (- drawn, + seen):\n\n${found}\n`);
+        throw Object.assign(difference_, { expected: printed(parsed(diagram)), actual: timeline });
+      },
+    };
+  });
+};
