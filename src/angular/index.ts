@@ -9,3 +9,6 @@ export {
   withMessageSource,
   type ToolRunnerFeature,
 } from './provideToolRunner';
+export { runnerResource, type RunnerResourceOptions } from './runnerResource';
+export type { RunSnapshot } from './runSnapshots';
+export { toRunSignals, type RunSignals, type RunSignalsOptions } from './toRunSignals';

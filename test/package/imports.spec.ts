@@ -11,8 +11,8 @@ const files = {
   'sources/messageSource.ts': '',
   'sources/messagesApi.ts': `import fetch from 'cross-fetch';`,
   'angular/index.ts': `import { inject } from '@angular/core'; import { toolRunner } from '../runner';`,
-  'testing/index.ts': `import { TestScheduler } from 'rxjs/testing';`,
   'operators/stopWhen.ts': `import type { Turn } from '../turn';`,
+  'testing/index.ts': `export { eventsOf } from '../sources/messagesApi'; import { TestScheduler } from 'rxjs/testing';`,
 };
 
 it('lets the directions of the design pass', () => {
