@@ -11,3 +11,7 @@ export {
   type Drawn,
   type DrawnValue,
 } from './runAgent';
+export { record, type RecordConfig, type RecordedSource } from './record';
+export { replay, type ReplayConfig } from './replay';
+export { toMarbles } from './toMarbles';
+export { toSvg } from './toSvg';

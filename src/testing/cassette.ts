@@ -1,0 +1,83 @@
+import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
+import { maskFields, scrubber } from '../sources/secrets';
+
+/** An error of a request as a cassette keeps it. */
+export interface RecordedError {
+  readonly name: string;
+  readonly message: string;
+  /** Fields of an `APIError`. */
+  readonly status?: number | undefined;
+  readonly type?: string | undefined;
+  readonly apiMessage?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryable?: boolean | undefined;
+  readonly retryAfter?: number | undefined;
+}
+
+/** What `record` writes, a line each; `at` is in milliseconds from the first request. */
+export type CassetteLine =
+  | { readonly tag: 'cassette'; readonly version: 1 }
+  | {
+      readonly tag: 'request';
+      readonly at: number;
+      /** Position among the requests, from 0. */
+      readonly request: number;
+      readonly kind: 'create' | 'stream';
+      readonly params: MessageCreateParams;
+    }
+  | {
+      readonly tag: 'next';
+      readonly at: number;
+      readonly request: number;
+      readonly value: Message | MessageStreamEvent;
+    }
+  | { readonly tag: 'error'; readonly at: number; readonly request: number; readonly error: RecordedError }
+  | { readonly tag: 'complete' | 'unsubscribe'; readonly at: number; readonly request: number }
+  | {
+      readonly tag: 'tool';
+      readonly at: number;
+      readonly turn: number;
+      readonly id: string;
+      readonly name: string;
+      readonly phase: 'start' | 'progress' | 'end';
+      readonly failed: boolean;
+    };
+
+const mask = '***';
+const key = /\bsk-ant-[\w-]{4,}/g;
+
+/** A line as text, with keys, fields that are named like secrets, and the secrets given masked. */
+export const lineOf = (line: CassetteLine, secrets: readonly string[]): string => {
+  const scrub = scrubber(secrets);
+  return JSON.stringify(line, (name, value: unknown) => {
+    const masked = maskFields(name, value);
+    return typeof masked === 'string' ? scrub(masked).replace(key, mask) : masked;
+  });
+};
+
+/** Whether a text is the recorded one, of which secrets have been masked. */
+export const isRecorded = (recorded: unknown, asked: unknown): boolean => {
+  if (typeof recorded !== 'string' || typeof asked !== 'string' || !recorded.includes(mask)) return false;
+  const parts = recorded.split(mask).map(part => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('[^]*')}$`).test(asked);
+};
+
+/**
+ * The lines of a cassette.
+ *
+ * Throws a `SyntaxError` that names the line which is no JSON, and for a text that is no cassette of version 1.
+ */
+export const linesOf = (cassette: string): readonly CassetteLine[] => {
+  const lines = cassette.split('\n').flatMap((text, index): CassetteLine[] => {
+    if (text.trim() === '') return [];
+    try {
+      return [JSON.parse(text) as CassetteLine];
+    } catch {
+      throw new SyntaxError(`cassette: line ${index + 1} is no JSON`);
+    }
+  });
+  const [head, ...rest] = lines as readonly Partial<CassetteLine>[];
+  if (head?.tag !== 'cassette' || (head as { version?: unknown }).version !== 1)
+    throw new SyntaxError('cassette: it does not begin with a line of version 1');
+  return rest as readonly CassetteLine[];
+};

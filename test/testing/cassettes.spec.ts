@@ -1,0 +1,377 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import {
+  catchError,
+  concatMap,
+  concat,
+  defer,
+  EMPTY,
+  map,
+  mergeAll,
+  mergeMap,
+  NEVER,
+  of,
+  take,
+  tap,
+  throwError,
+  toArray,
+} from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import {
+  appendMessages,
+  APIConnectionError,
+  OverloadedError,
+  retryOnMaxTokens,
+  scripted,
+  streamingToolRunner,
+  takeOverHistory,
+  toolRunner,
+  type MessageCreateParams,
+  type MessageStreamEvent,
+  type ToolRunnerParams,
+} from 'rx-tool-runner';
+import {
+  block,
+  events,
+  marbleSource,
+  record,
+  replay,
+  reply,
+  toMarbles,
+  toSvg,
+  user,
+} from 'rx-tool-runner/testing';
+import { describe, expect, it } from 'vitest';
+import { shown } from '../../examples/chat/show';
+import { calculateSum, getWeather } from '../../examples/chat/tools';
+import { collect } from '../support/collect';
+import { silent } from '../support/logger';
+import { runners, watch } from '../support/runners';
+import { fakeTool } from '../support/tools';
+
+const request: MessageCreateParams = { model: 'm', max_tokens: 1, messages: [user('go')] };
+const a = reply.of([block.text('So.'), block.toolUse('t', { x: 'y' })]);
+const b = reply.text('done');
+const tools = [fakeTool('t', () => 'result')];
+const params: ToolRunnerParams = { ...request, tools, logger: silent };
+
+/** Lines of a recording, joined; `use` plays with the source in virtual time. */
+const recordIn = (
+  make: (helpers: Parameters<Parameters<TestScheduler['run']>[0]>[0], scheduler: TestScheduler) => void,
+): void => {
+  const scheduler = new TestScheduler(() => true);
+  scheduler.run(helpers => {
+    make(helpers, scheduler);
+  });
+};
+
+/** The cassette of a run whose replies are diagrams. */
+const taped = (
+  play: (source: ReturnType<typeof record>) => { subscribe(observer: object): unknown },
+  model: readonly string[],
+  values: Parameters<typeof marbleSource>[2],
+  error?: unknown,
+): string => {
+  const lines: string[] = [];
+  recordIn((helpers, scheduler) => {
+    const source = marbleSource(helpers, model, values, error);
+    play(record(source, line => lines.push(line), { scheduler })).subscribe({ error: () => undefined });
+  });
+  return lines.join('\n');
+};
+
+describe.each(runners)('record and replay, $runner', ({ run }) => {
+  const cassette = taped(source => run(source, params).pipe(source.turns), ['---(a|)', '-----(b|)'], {
+    a,
+    b,
+  });
+
+  it('give back the run, message by message', () => {
+    const seen = watch(run(replay(cassette, { speed: Infinity }), params));
+    expect(seen.error).toBeUndefined();
+    expect(seen.completed).toBe(true);
+    expect(seen.turns.map(({ message }) => message)).toEqual([a, b]);
+  });
+
+  it.each([
+    [1, '---a----(b|)'],
+    [0.5, '------a---------(b|)'],
+  ])('at speed %s, in virtual time', (speed, drawn) => {
+    const scheduler = new TestScheduler((actual, expected) => {
+      expect(actual).toEqual(expected);
+    });
+    scheduler.run(({ expectObservable }) => {
+      const run$ = run(replay(cassette, { speed, scheduler }), params).pipe(mergeMap(turn => turn.message$));
+      expectObservable(run$).toBe(drawn, { a, b });
+    });
+  });
+
+  it('refuse a request that differs, saying where', () => {
+    const other = [fakeTool('t', () => 'another result')];
+    const seen = watch(run(replay(cassette, { speed: Infinity }), { ...params, tools: other }));
+    expect(seen.error?.message).toBe(
+      'replay: request 2 is not as recorded: messages[2].content[0].content is "another result", not "result"',
+    );
+  });
+
+  it('refuse one request too many, and know of those not made', () => {
+    const source = replay(cassette, { speed: Infinity });
+    expect(() => {
+      source.assertDone();
+    }).toThrow('replay: 2 of 2 requests were not made');
+    const seen = watch(
+      run(source, params).pipe(appendMessages(({ index }) => (index === 1 ? [user('more')] : undefined))),
+    );
+    expect(seen.error?.message).toBe('replay: request 3 is one more than the 2 recorded');
+    source.assertDone();
+  });
+});
+
+describe('record', () => {
+  const record1 = (
+    source$: () => ReturnType<ReturnType<typeof scripted>['create']>,
+    given = request,
+    secrets: string[] = [],
+  ) => {
+    const lines: string[] = [];
+    const source = record({ create: source$, stream: () => EMPTY }, line => lines.push(line), {
+      scheduler: { now: () => 0 },
+      secrets,
+    });
+    return { lines, replies: collect(source.create(given)) };
+  };
+
+  it('keeps secrets out: fields named like them, keys of the API, and those given', () => {
+    const given: MessageCreateParams = {
+      ...request,
+      mcp_servers: [
+        { type: 'url', name: 's', url: 'https://example.com', authorization_token: 'very secret' },
+      ],
+      messages: [user('my key is sk-ant-api03-abcdefgh and my name is Rumpelstiltskin')],
+    };
+    const { lines } = record1(() => of(reply.text('Hello, Rumpelstiltskin')), given, ['Rumpelstiltskin']);
+    const cassette = lines.join('\n');
+    expect(cassette).not.toMatch(/very secret|abcdefgh|Rumpelstiltskin/);
+    expect(cassette).toContain('my key is *** and my name is ***');
+    // And such a cassette replays: a mask stands for anything.
+    const again = collect(replay(cassette, { speed: Infinity }).create(given).pipe(take(1)));
+    expect(again.values).toEqual([reply.text('Hello, ***')]);
+    const other = collect(
+      replay(cassette, { speed: Infinity }).create({ ...given, messages: [user('my name is x')] }),
+    );
+    expect(String(other.error)).toMatch(/request 1 is not as recorded: messages\[0\].content is/);
+  });
+
+  it.each([
+    [
+      new OverloadedError('529 overloaded', {
+        status: 529,
+        type: 'overloaded_error',
+        requestId: 'req_1',
+        retryable: true,
+      }),
+    ],
+    [new APIConnectionError('reset')],
+    [new RangeError('odd')],
+  ])('gives errors back as what they were: %s', error => {
+    const { lines } = record1(() => throwError(() => error));
+    const again = collect(replay(lines.join('\n'), { speed: Infinity }).create(request));
+    expect(again.error).toEqual(error);
+    expect((again.error as Error).name).toBe(error.name);
+    if (error instanceof OverloadedError) expect(again.error).toBeInstanceOf(OverloadedError);
+  });
+
+  it('keeps things that were thrown and are no errors', () => {
+    const { lines } = record1(() => throwError(() => 'text'));
+    expect(collect(replay(lines.join('\n')).create(request)).error).toEqual(new Error('text'));
+  });
+
+  it('passes everything on, and unsubscribes', () => {
+    let left = 0;
+    const { lines, replies } = record1(() => concat(of(b), NEVER).pipe(tap({ unsubscribe: () => left++ })));
+    expect(replies.values).toEqual([b]);
+    expect(replies.completed).toBe(false);
+    replies.subscription.unsubscribe();
+    expect(left).toBe(1);
+    expect(JSON.parse(lines.at(-1)!)).toEqual({ tag: 'unsubscribe', at: 0, request: 0 });
+    // What did not end by itself does not do so when replayed.
+    expect(collect(replay(lines.join('\n'), { speed: Infinity }).create(request)).completed).toBe(false);
+  });
+
+  it('writes nothing before it is subscribed to', () => {
+    const lines: string[] = [];
+    void record(scripted([b]), line => lines.push(line)).create(request);
+    expect(lines).toEqual([]);
+  });
+
+  it('lets the hooks of turns be taken behind it', () => {
+    const lines: string[] = [];
+    const source = record(scripted([{ ...b, stop_reason: 'max_tokens' }, b]), line => lines.push(line));
+    const seen = watch(toolRunner(source, params).pipe(source.turns, retryOnMaxTokens({ ceiling: 8 })));
+    expect([seen.error, seen.turns.length]).toEqual([undefined, 2]);
+  });
+});
+
+describe('replay', () => {
+  it.each(['', '{}', 'x', '{"tag":"cassette","version":2}'])('refuses %j', text => {
+    expect(() => replay(text)).toThrow(SyntaxError);
+  });
+
+  it.each([0, -1, NaN])('refuses speed %s', speed => {
+    expect(() => replay('{"tag":"cassette","version":1}', { speed })).toThrow(TypeError);
+  });
+
+  it('tells a stream from a reply', () => {
+    const cassette = taped(source => toolRunner(source, params), ['(b|)'], { b });
+    expect(String(collect(replay(cassette).stream(request)).error)).toMatch(
+      /it is a stream, where the recorded one is a create/,
+    );
+  });
+
+  // prettier-ignore
+  it('gives every event its time', () => {
+    const values = events.lettered(b);
+    const cassette = taped(source => streamingToolRunner(source, request), ['-a--bc---d-e-----(f|)'], values);
+    const scheduler = new TestScheduler((actual, expected) => { expect(actual).toEqual(expected); });
+    scheduler.run(({ expectObservable }) => {
+      const events$ = replay(cassette).stream(request);
+      expectObservable(events$).toBe('-a--bc---d-e-----(f|)', values);
+      expectObservable(defer(() => replay(cassette, { speed: 0.5 }).stream(request)), '^----!').toBe('--a--', values);
+    });
+  });
+});
+
+describe('toMarbles and toSvg', () => {
+  const cassette = taped(
+    source =>
+      toolRunner(source, {
+        ...params,
+        tools: [fakeTool('t', () => 'x'), fakeTool('u', () => throwError(() => new Error('no')))],
+      }).pipe(
+        source.turns,
+        takeOverHistory(({ index }) => (index === 1 ? [user('anew')] : undefined)),
+        retryOnMaxTokens({ ceiling: 2 }),
+        appendMessages(({ index }) => (index === 0 ? [user('and')] : undefined)),
+      ),
+    ['---(a|)', '--(b|)', '-(c|)', '-------------(b|)'],
+    {
+      a: reply.of([block.toolUse('t'), block.toolUse('u')]),
+      b,
+      c: reply.text('cu', { stop_reason: 'max_tokens' }),
+    },
+  );
+
+  it('draw requests, tools and edits', () => {
+    expect(toMarbles(cassette)).toBe(
+      [
+        '(1 ms)     0',
+        'request 1: ^--|',
+        't:         ---*',
+        'u:         ---*',
+        'request 2: ---^-|',
+        'request 3: -----^|',
+        'request 4: ------^------------|',
+        'edit:      ---^ append',
+        'edit:      -----^ setMessages',
+        'edit:      ------^ retry, setParams(max_tokens)',
+      ].join('\n'),
+    );
+    expect(toMarbles(cassette, { frame: 5 })).toContain('(5 ms)     0\nrequest 1: *');
+    expect(() => toMarbles(cassette, { frame: 0 })).toThrow(TypeError);
+  });
+
+  it('draw what failed and what was given up', () => {
+    const failed = taped(source => toolRunner(source, request), ['---#'], {}, new Error('no'));
+    expect(toMarbles(failed)).toContain('request 1: ^--#');
+    expect(toSvg(failed)).toContain('class="request failed"');
+    const left = taped(
+      source => streamingToolRunner(source, request).pipe(mergeAll(), take(3)),
+      ['-abcdef|'],
+      events.lettered(b),
+    );
+    expect(toMarbles(left)).toContain('request 1: ^--!');
+    expect(toSvg(left)).toContain('class="request cancelled"');
+  });
+
+  it('draw every lane of a picture', () => {
+    const svg = toSvg(cassette);
+    const texts = [...svg.matchAll(/<text[^>]*class="label"[^>]*>([^<]*)/g)].map(([, text]) => text);
+    expect(texts).toEqual(['request 1', 't', 'u', 'request 2', 'request 3', 'request 4', 'edits']);
+    expect([...svg.matchAll(/class="edit"[^>]*>([^<]*)/g)].map(([, text]) => text)).toEqual([
+      '▴ append',
+      '▴ setMessages',
+      '▴ retry, setParams(max_tokens)',
+    ]);
+    expect(svg.match(/class="tool failed"/g)).toHaveLength(1);
+    expect(svg).not.toMatch(/NaN|undefined|Infinity/);
+  });
+});
+
+describe('the recorded run of the example', () => {
+  const file = (path: string): string =>
+    readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
+  const cassette = file('examples/recordings/paris.jsonl');
+  const start: ToolRunnerParams = {
+    model: 'claude-opus-5-5',
+    max_tokens: 1024,
+    max_iterations: 10,
+    tools: [getWeather, calculateSum],
+    messages: [{ role: 'user', content: "What's the weather like in Paris? Also, what's 15 + 27?" }],
+  };
+
+  it('replays, tools and all, in no time', () => {
+    let printed = '';
+    let took = 0;
+    const scheduler = new TestScheduler(() => true);
+    scheduler.run(({ flush }) => {
+      const source = replay(cassette);
+      streamingToolRunner(source, start)
+        .pipe(
+          mergeMap(shown),
+          catchError((error: unknown) => of(String(error))),
+        )
+        .subscribe(text => {
+          printed += text;
+        });
+      flush();
+      took = scheduler.now();
+      source.assertDone();
+    });
+    expect(printed.trim().split('\n')).toEqual([
+      "I'll use get_weather and calculate_sum.",
+      '  → get_weather {"location":"Paris"}',
+      '  → calculate_sum {"a":15,"b":27}',
+      '  ← calculate_sum 42',
+      '  ← get_weather sunny, 20 °C',
+      '',
+      'Weather (Paris): sunny, 20 °C. 15 + 27 = 42.',
+    ]);
+    // The tool that takes 400 ms takes them between the two requests.
+    expect(took).toBeGreaterThan(400);
+  });
+
+  it('streams the words that were recorded', async () => {
+    const texts$ = streamingToolRunner(replay(cassette, { speed: Infinity }), {
+      ...start,
+      tools: [fakeWeather, calculateSum],
+    }).pipe(
+      concatMap(turn => turn),
+      map((event: MessageStreamEvent) =>
+        event.type === 'content_block_delta' && event.delta.type === 'text_delta' ? event.delta.text : '',
+      ),
+      toArray(),
+    );
+    const seen = collect(texts$);
+    await seen.ended;
+    expect(seen.error).toBeUndefined();
+    expect(seen.values[0]?.join('')).toContain('15 + 27 = 42');
+  });
+
+  it('is drawn in the documentation as it is', () => {
+    expect(file('docs/img/testing/paris.svg')).toBe(toSvg(cassette));
+    expect(file('docs/testing.md')).toContain(toMarbles(cassette));
+  });
+});
+
+/** The weather without its delay. */
+const fakeWeather = { ...getWeather, run: () => 'sunny, 20 °C' };
