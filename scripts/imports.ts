@@ -30,7 +30,7 @@ const parts: Readonly<Record<string, Part>> = {
   },
   tools: { paths: ['tools/'], ours: ['messages', 'values', 'logger'], packages: ['io-ts', 'fp-ts', 'rxjs'] },
   turn: {
-    paths: ['turn.ts', 'turnCore.ts', 'toolRegistry.ts'],
+    paths: ['turn.ts', 'turnCore.ts', 'replayLog.ts', 'toolRegistry.ts'],
     ours: ['state', 'messages', 'tools', 'values'],
     packages: ['rxjs'],
   },
@@ -38,7 +38,7 @@ const parts: Readonly<Record<string, Part>> = {
   sources: {
     paths: ['sources/'],
     ours: ['port', 'messages', 'logger'],
-    packages: ['rxjs', 'io-ts', 'fp-ts', 'cross-fetch', 'eventsource-parser'],
+    packages: ['rxjs', 'io-ts', 'fp-ts', 'cross-fetch'],
   },
   operators: {
     paths: ['operators/'],

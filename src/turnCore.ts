@@ -22,6 +22,7 @@ import {
   type RunnerState,
   type Settled,
 } from './state';
+import { ReplayLog } from './replayLog';
 import type { ToolRegistry } from './toolRegistry';
 import type { RunnableTool } from './tools';
 import { inspect, kindOf } from './tools/inspect';
@@ -67,14 +68,14 @@ export class TurnCore {
   /** The handle; set by the loop that makes both. */
   declare turn: AnyTurn;
 
-  readonly #events$ = new ReplaySubject<MessageStreamEvent>(Infinity);
+  readonly #events = new ReplayLog<MessageStreamEvent>();
   readonly #message$ = new AsyncSubject<Message>();
   readonly #toolEvents$ = new ReplaySubject<ToolEvent>(Infinity);
   readonly #toolResults$ = new AsyncSubject<readonly ToolResultBlockParam[]>();
   readonly #settled$ = new AsyncSubject<Settled>();
   readonly #edited$ = new Subject<Edit>();
 
-  readonly events$ = this.#events$.asObservable();
+  readonly events$ = this.#events.values$;
   readonly message$ = this.#message$.asObservable();
   readonly toolEvents$ = this.#toolEvents$.asObservable();
   readonly toolResults$ = this.#toolResults$.asObservable();
@@ -286,7 +287,7 @@ export class TurnCore {
 
   /** An event of the reply has come in. */
   receive(event: MessageStreamEvent): void {
-    this.#events$.next(event);
+    this.#events.next(event);
   }
 
   /** Something has happened to a call. */
@@ -306,7 +307,7 @@ export class TurnCore {
   /** The reply is complete: readers of the stream and of `message$` learn of it. */
   replied(message: Message): void {
     this.message = message;
-    this.#events$.complete();
+    this.#events.complete();
     this.#message$.next(message);
     this.#message$.complete();
   }
@@ -316,10 +317,10 @@ export class TurnCore {
     this.settled = true;
     this.sealed = true;
     if (error === undefined) {
-      this.#events$.complete();
+      this.#events.complete();
       this.#message$.complete();
     } else {
-      this.#events$.error(error);
+      this.#events.error(error);
       this.#message$.error(error);
     }
     this.#completeSides();

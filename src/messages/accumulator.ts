@@ -44,7 +44,10 @@ interface Entry {
   /** A copy of the block that the start event brought, changed in place while it is open. */
   readonly block: Fields;
   open: boolean;
-  json: string;
+  /** The field of the block that grows, and what has come of it since the block was last looked at. */
+  growing: string;
+  readonly grown: string[];
+  readonly json: string[];
   invalid?: string;
   /** The block as the latest snapshot has it, as long as it has not changed since. */
   shown: Fields | undefined;
@@ -86,22 +89,44 @@ const copyOf = (block: object): Fields => {
   return copy;
 };
 
-const append = (block: Fields, field: string, owner: string, text: string): void => {
-  const before = block[field];
-  if (typeof before === 'string') block[field] = before + text;
-  else if (block.type === owner) block[field] = text;
+/** Puts what has come of a field to what was there: joined once, long texts do not hold on to every piece they came in. */
+const gather = ({ block, growing, grown }: Entry): void => {
+  if (grown.length === 0) return;
+  const before = block[growing];
+  block[growing] = (typeof before === 'string' ? before : '') + grown.join('');
+  grown.length = 0;
+};
+
+const append = (entry: Entry, field: string, owner: string, text: string): void => {
+  const { block } = entry;
+  if (block.type !== owner && typeof block[field] !== 'string') return;
+  if (entry.growing !== field) {
+    gather(entry);
+    entry.growing = field;
+  }
+  entry.grown.push(text);
+};
+
+/** The block as it stands, to be given away. */
+const shown = (entry: Entry): Fields => {
+  if (entry.shown !== undefined) return entry.shown;
+  gather(entry);
+  entry.shown = entry.open ? copyOf(entry.block) : entry.block;
+  return entry.shown;
 };
 
 const close = (entry: Entry): void => {
   entry.open = false;
+  gather(entry);
+  const json = entry.json.join('');
   // A call without arguments is streamed as no text or as empty text.
-  if (entry.json.trim() === '') return;
+  if (json.trim() === '') return;
   entry.shown = undefined;
   try {
-    entry.block.input = JSON.parse(entry.json);
+    entry.block.input = JSON.parse(json);
   } catch {
     entry.block.input = {};
-    entry.invalid = entry.json;
+    entry.invalid = json;
   }
 };
 
@@ -196,7 +221,7 @@ class Accumulator implements MessageAccumulator {
   #add(index: number, content: object, open: boolean): void {
     const block = copyOf(content);
     if (withInput.has(block.type)) block.input ??= {};
-    const entry: Entry = { index, block, open, json: '', shown: undefined };
+    const entry: Entry = { index, block, open, growing: '', grown: [], json: [], shown: undefined };
     const before = this.#entries.findLastIndex(other => other.index <= index);
     this.#entries.splice(before + 1, 0, entry);
     this.#latest.set(index, entry);
@@ -212,11 +237,11 @@ class Accumulator implements MessageAccumulator {
     );
   }
 
-  /** The block that a delta changes, to be shown anew. */
-  #changed(index: number, delta: ContentBlockDelta): Fields {
+  /** The open block that a delta changes, to be shown anew. */
+  #changed(index: number, delta: ContentBlockDelta): Entry {
     const entry = this.#opened(index, delta);
     entry.shown = undefined;
-    return entry.block;
+    return entry;
   }
 
   #applyDelta(index: number, delta: ContentBlockDelta): void {
@@ -228,18 +253,18 @@ class Accumulator implements MessageAccumulator {
         append(this.#changed(index, delta), 'thinking', 'thinking', delta.thinking);
         break;
       case 'signature_delta': {
-        const block = this.#changed(index, delta);
+        const { block } = this.#changed(index, delta);
         if (block.type === 'thinking' || 'signature' in block) block.signature = delta.signature;
         break;
       }
       case 'citations_delta': {
-        const block = this.#changed(index, delta);
+        const { block } = this.#changed(index, delta);
         if (Array.isArray(block.citations)) block.citations.push(delta.citation);
         else if (block.type === 'text' || 'citations' in block) block.citations = [delta.citation];
         break;
       }
       case 'compaction_delta': {
-        const block = this.#changed(index, delta);
+        const { block } = this.#changed(index, delta);
         if (block.type !== 'compaction') break;
         const { content, encrypted_content } = delta as Partial<CompactionDelta>;
         if (content !== undefined) block.content = content;
@@ -248,7 +273,7 @@ class Accumulator implements MessageAccumulator {
       }
       case 'input_json_delta': {
         const entry = this.#opened(index, delta);
-        if ('input' in entry.block) entry.json += delta.partial_json;
+        if ('input' in entry.block) entry.json.push(delta.partial_json);
         break;
       }
       default:
@@ -259,7 +284,7 @@ class Accumulator implements MessageAccumulator {
   #snapshot(message: Fields): Message {
     return {
       ...message,
-      content: this.#entries.map(entry => (entry.shown ??= entry.open ? copyOf(entry.block) : entry.block)),
+      content: this.#entries.map(shown),
     } as unknown as Message;
   }
 

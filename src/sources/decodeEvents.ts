@@ -1,9 +1,10 @@
-import { createParser } from 'eventsource-parser';
 import { asyncScheduler, identity, Observable, type OperatorFunction } from 'rxjs';
 import type { MessageStreamEvent } from '../messages';
 import type { Chunk } from './bodyChunks';
 import { errorOfBody, excerpt, MalformedResponseError, TruncatedStreamError } from './errors';
+import { eventReader } from './eventReader';
 import type { Scrub } from './secrets';
+import { eventParser } from './serverSentEvents';
 
 /**
  * How long, in milliseconds, the end of a body is waited for after `message_stop`. It comes with it or right behind it,
@@ -18,28 +19,41 @@ export interface DecodeConfig {
   readonly scrub?: Scrub | undefined;
 }
 
-const parse = (
+/** Throws what an event that tells of an error, or is none of a reply, comes to. */
+const refuse = (
   name: string,
   data: string,
+  event: unknown,
   { requestId, scrub = identity }: DecodeConfig,
+): never => {
+  if (typeof event === 'object' && event !== null && !Array.isArray(event)) {
+    throw errorOfBody(JSON.parse(scrub(data)), requestId);
+  }
+  const said = excerpt(scrub(data));
+  if (name === 'error') throw errorOfBody({ message: said }, requestId);
+  throw new MalformedResponseError(`The stream sent a \`${name}\` event that is no JSON object: ${said}`, {
+    status: 200,
+    requestId,
+  });
+};
+
+const parse = (
+  read: (data: string) => unknown,
+  name: string,
+  data: string,
+  config: DecodeConfig,
 ): MessageStreamEvent => {
   let event: unknown;
   try {
-    event = JSON.parse(data);
+    event = read(data);
   } catch {
     event = undefined;
   }
-  if (typeof event !== 'object' || event === null || Array.isArray(event)) {
-    const said = excerpt(scrub(data));
-    if (name === 'error') throw errorOfBody({ message: said }, requestId);
-    throw new MalformedResponseError(`The stream sent a \`${name}\` event that is no JSON object: ${said}`, {
-      status: 200,
-      requestId,
-    });
-  }
-  if (name === 'error' || (event as { type?: unknown }).type === 'error') {
-    throw errorOfBody(JSON.parse(scrub(data)), requestId);
-  }
+  // `config` is read where something is wrong only: what it says of the request is looked up.
+  if (typeof event !== 'object' || event === null || Array.isArray(event))
+    return refuse(name, data, event, config);
+  if (name === 'error' || (event as { type?: unknown }).type === 'error')
+    return refuse(name, data, event, config);
   // Trusted from here on: an event's shape is checked by what accumulates it, and unknown ones pass.
   return event as MessageStreamEvent;
 };
@@ -56,14 +70,13 @@ export const decodeEvents =
   chunks$ =>
     new Observable(subscriber => {
       let stopped = false;
-      const parser = createParser({
-        onEvent: ({ event: name, data }) => {
-          if (stopped || subscriber.closed || name === undefined || name === 'ping' || data === '') return;
-          const event = parse(name, data, config);
-          stopped = event.type === 'message_stop';
-          subscriber.next(event);
-          if (stopped) subscriber.add(asyncScheduler.schedule(() => subscriber.complete(), endGrace));
-        },
+      const read = eventReader();
+      const parser = eventParser((name, data) => {
+        if (stopped || subscriber.closed || name === '' || name === 'ping' || data === '') return;
+        const event = parse(read, name, data, config);
+        stopped = event.type === 'message_stop';
+        subscriber.next(event);
+        if (stopped) subscriber.add(asyncScheduler.schedule(() => subscriber.complete(), endGrace));
       });
 
       // TextDecoder drops a byte order mark, and keeps the bytes of an unfinished character for the next chunk.
@@ -76,7 +89,7 @@ export const decodeEvents =
         // one. A CR ends a line in either case, so it is made an LF here, and an LF behind it is dropped.
         if (afterCR && text.startsWith('\n')) text = text.slice(1);
         afterCR = text.endsWith('\r');
-        parser.feed(text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
+        parser(text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
       };
 
       subscriber.add(
