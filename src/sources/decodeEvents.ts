@@ -1,10 +1,10 @@
+import { createParser } from 'eventsource-parser';
 import { asyncScheduler, identity, Observable, type OperatorFunction } from 'rxjs';
 import type { MessageStreamEvent } from '../messages';
 import type { Chunk } from './bodyChunks';
 import { errorOfBody, excerpt, MalformedResponseError, TruncatedStreamError } from './errors';
 import { eventReader } from './eventReader';
 import type { Scrub } from './secrets';
-import { eventParser } from './serverSentEvents';
 
 /**
  * How long, in milliseconds, the end of a body is waited for after `message_stop`. It comes with it or right behind it,
@@ -71,12 +71,14 @@ export const decodeEvents =
     new Observable(subscriber => {
       let stopped = false;
       const read = eventReader();
-      const parser = eventParser((name, data) => {
-        if (stopped || subscriber.closed || name === '' || name === 'ping' || data === '') return;
-        const event = parse(read, name, data, config);
-        stopped = event.type === 'message_stop';
-        subscriber.next(event);
-        if (stopped) subscriber.add(asyncScheduler.schedule(() => subscriber.complete(), endGrace));
+      const parser = createParser({
+        onEvent: ({ event: name, data }) => {
+          if (stopped || subscriber.closed || name === undefined || name === 'ping' || data === '') return;
+          const event = parse(read, name, data, config);
+          stopped = event.type === 'message_stop';
+          subscriber.next(event);
+          if (stopped) subscriber.add(asyncScheduler.schedule(() => subscriber.complete(), endGrace));
+        },
       });
 
       // TextDecoder drops a byte order mark, and keeps the bytes of an unfinished character for the next chunk.
@@ -89,7 +91,7 @@ export const decodeEvents =
         // one. A CR ends a line in either case, so it is made an LF here, and an LF behind it is dropped.
         if (afterCR && text.startsWith('\n')) text = text.slice(1);
         afterCR = text.endsWith('\r');
-        parser(text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
+        parser.feed(text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
       };
 
       subscriber.add(

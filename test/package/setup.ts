@@ -19,7 +19,7 @@ declare module 'vitest' {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const peers = ['rxjs', 'io-ts', 'fp-ts'];
 const angular = ['core', 'common', 'compiler', 'platform-browser', 'router'].map(name => `@angular/${name}`);
-const dependencies = ['cross-fetch'];
+const dependencies = ['cross-fetch', 'eventsource-parser'];
 
 /** Installed by hand, so that the tests need no network: a packed tarball, and links to what is installed here. */
 const install = (directory: string, tarball: string, links: Readonly<Record<string, string>>): void => {

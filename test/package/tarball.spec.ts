@@ -70,7 +70,7 @@ it.each(['testing.mjs', 'testing.cjs'])('the entry for tests needs no test runne
     }
   }
   expect([...packages]).toContain('rxjs');
-  const dependencies = ['cross-fetch', 'fp-ts', 'io-ts', 'rxjs', 'rxjs/testing'];
+  const dependencies = ['cross-fetch', 'eventsource-parser', 'fp-ts', 'io-ts', 'rxjs', 'rxjs/testing'];
   expect([...packages].filter(name => !dependencies.includes(name))).toEqual([]);
 });
 
