@@ -43,7 +43,6 @@ import {
   dueCalls,
   initialState,
   interrupted,
-  leavesPause,
   notRun,
   reduce,
   restored,
@@ -181,8 +180,6 @@ class Run implements TurnLoop {
   #index = 0;
   /** The container that the latest reply ran in. */
   #container: string | undefined;
-  /** The paused reply that the history ends in. */
-  #resumes: MessageParam | undefined;
   readonly #bench: ToolBench;
 
   constructor(
@@ -213,10 +210,10 @@ class Run implements TurnLoop {
       this.#current?.close();
     });
     this.#step(() => {
-      const { pending, messages, params, compaction } = this.state;
+      const { pending, messages, params, compaction, paused } = this.state;
       if (pending !== undefined) this.#resume(pending.message, pending.results);
       else if (compaction?.after !== undefined) this.#compact(compaction.config);
-      else if (unansweredCalls(messages).length > 0) {
+      else if (paused !== true && unansweredCalls(messages).length > 0) {
         const message = restored(messages.at(-1) as MessageParam, params);
         this.state = { ...this.state, messages: messages.slice(0, -1) };
         this.#resume(message, []);
@@ -528,8 +525,7 @@ class Run implements TurnLoop {
 
   #settle(core: TurnCore): void {
     const settled = this.#settled(core, message => this.pool.own(message));
-    const { messages, params, compaction } = settled.state;
-    const paused = core.kind !== 'compaction' && leavesPause(this.#facts(core), messages);
+    const { messages, params, compaction, paused = false } = settled.state;
     const compacts = compaction?.after !== undefined;
     if (compacts || settled.next === 'request') {
       // Before the turn settles: a history that is refused leaves the state as it was before the turn.
@@ -548,7 +544,11 @@ class Run implements TurnLoop {
         this.#bench.ran.set(call, answers[index] as ToolResult),
       );
     }
-    this.#resumes = paused ? messages.at(-1) : undefined;
+    // By the blocks of the history, some of which are copies: it may be gone back to.
+    const added = core.extends ? messages.slice(this.state.messages.length) : messages;
+    for (const [call, answer] of answersIn(added)) {
+      if (!this.#bench.ran.has(call)) this.#bench.ran.set(call, answer);
+    }
     this.state = settled.state;
     this.#current = undefined;
     core.settle(settled);
@@ -574,7 +574,6 @@ class Run implements TurnLoop {
       reply: core.reply,
       edits: core.edits,
       mayRequest: this.#requests < this.plan.maxRequests,
-      resumes: this.#resumes,
     };
   }
 

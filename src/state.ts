@@ -33,6 +33,8 @@ export interface RunnerState {
   readonly pending?: { readonly message: Message; readonly results: readonly ToolResultBlockParam[] };
   /** Appended messages that wait, until a pause is over or the pending turn has settled. */
   readonly queued: readonly MessageParam[];
+  /** Whether the conversation ends in a paused reply, which goes back as it is and last. */
+  readonly paused?: true;
   /** A compaction that was asked for and has not taken place. */
   readonly compaction?: ScheduledCompaction;
   /** Number of requests so far. */
@@ -354,8 +356,6 @@ export interface TurnFacts {
   readonly edits: readonly Edit[];
   /** Whether `max_iterations` permits another request. */
   readonly mayRequest: boolean;
-  /** The paused reply that the request of the turn ended in, if it resumed one. */
-  readonly resumes: MessageParam | undefined;
 }
 
 /** What would come after the turn as things stand. */
@@ -374,38 +374,62 @@ export const settle = (
 ): Settled => {
   const folded = foldEdits(state.params, state.queued, facts.reply.sent, facts.edits);
   const concluded = conclude(state, facts, folded, own);
+  const { rewrite } = folded;
   const config = folded.compaction ?? state.compaction?.config;
-  const settled = config === undefined ? concluded : schedule(concluded, facts, config);
-  if (folded.rewrite.length === 0) return settled;
-  const messages = folded.rewrite.reduce<readonly MessageParam[]>(
+  const paused = leavesPause(state, facts.reply.message, folded, concluded.state.messages);
+  if (rewrite.length === 0 && config === undefined && !paused) return concluded;
+  const messages = rewrite.reduce<readonly MessageParam[]>(
     (current, project) => project(current),
-    settled.state.messages,
+    concluded.state.messages,
   );
-  return { ...settled, state: { ...settled.state, messages } };
+  return {
+    ...concluded,
+    state: {
+      ...concluded.state,
+      messages,
+      ...(paused && { paused }),
+      ...(config && { compaction: scheduled(config, concluded, paused) }),
+    },
+  };
 };
+
+/** The paused reply that the history ends in, if it does. */
+const resumes = ({ messages, paused }: RunnerState): MessageParam | undefined =>
+  paused === true ? messages.at(-1) : undefined;
 
 /** Whether a turn leaves a paused reply behind, also by a retry of the turn that went on with it. */
-export const leavesPause = (
-  { reply: { message }, edits, resumes }: TurnFacts,
+const leavesPause = (
+  state: RunnerState,
+  message: Message | undefined,
+  { takeover }: Folded,
   messages: readonly MessageParam[],
 ): boolean => {
-  const takenOver = edits.some(({ _tag }) => _tag === 'SetMessages' || _tag === 'Retry');
-  return (
-    (message !== undefined && !takenOver && isPaused(message)) ||
-    (resumes !== undefined && messages.at(-1) === resumes)
-  );
+  if (takeover === undefined && message !== undefined && isPaused(message)) return true;
+  const before = resumes(state);
+  return before !== undefined && messages.at(-1) === before;
 };
 
-/** A paused reply and unanswered calls come first: the API compacts neither. */
-const schedule = ({ state, next, reason }: Settled, facts: TurnFacts, config: CompactionConfig): Settled => {
-  const isDue = reason !== 'stop' && state.pending === undefined && !leavesPause(facts, state.messages);
-  const compaction = { config, ...(isDue && { after: { next, reason } }) };
-  return { next, reason, state: { ...state, compaction } };
+/** Whether nothing has been said since the conversation was compacted. */
+const isSummary = (messages: readonly MessageParam[]): boolean => {
+  const { role, content = [] } = messages.at(-1) ?? {};
+  const blocks = typeof content === 'string' ? [] : content;
+  return role === 'assistant' && blocks.at(-1)?.type === 'compaction';
+};
+
+/** What it waits for comes first: the API compacts no paused reply, no unanswered calls, and no summary alone. */
+const scheduled = (
+  config: CompactionConfig,
+  { state, next, reason }: Settled,
+  paused: boolean,
+): ScheduledCompaction => {
+  const waits = paused || state.pending !== undefined || isSummary(state.messages);
+  const isDue = reason !== 'stop' && !waits;
+  return { config, ...(isDue && { after: { next, reason } }) };
 };
 
 const conclude = (
   state: RunnerState,
-  { reply: { message, results, finished }, mayRequest, resumes }: TurnFacts,
+  { reply: { message, results, finished }, mayRequest }: TurnFacts,
   folded: Folded,
   own: (message: MessageParam) => MessageParam,
 ): Settled => {
@@ -417,7 +441,8 @@ const conclude = (
     const due = unansweredCalls(takeover.messages);
     if (due.length === 0 || results !== undefined) {
       // Back to a paused reply, which stays last.
-      if (resumes !== undefined && takeover.messages.at(-1) === resumes) {
+      const paused = resumes(state);
+      if (paused !== undefined && takeover.messages.at(-1) === paused) {
         return { ...decision, state: { ...rest, messages: takeover.messages, queued: appended } };
       }
       const answers = due.length === 0 ? [] : [own({ role: 'user', content: [...(results ?? [])] })];

@@ -504,18 +504,20 @@ export const answerCalls = (
         const result = core.hooked.get(core.keyOf(call)) ?? bench.ran.get(call);
         if (result !== undefined) known.set(call.id, result);
       }
-      const inPlace = (): readonly ToolResult[] =>
-        results.map(result => known.get(result.tool_use_id) ?? result);
+      const inPlace = (): readonly ToolResult[] => {
+        const answered = results.map(result => known.get(result.tool_use_id) ?? result);
+        // By these very blocks: a takeover may hold copies of those that have run.
+        calls.forEach((call, index) => {
+          core.hooked.set(core.keyOf(call), answered[index] as ToolResult);
+          bench.ran.set(call, answered[index] as ToolResult);
+        });
+        return answered;
+      };
       const fresh = results.filter(({ tool_use_id }) => !known.has(tool_use_id));
       if (fresh.length === 0) return of(inPlace());
       return applyHooks(core, bench, fresh).pipe(
         map(changed => {
           for (const result of changed) known.set(result.tool_use_id, result);
-          for (const call of calls) {
-            const result = known.get(call.id) as ToolResult;
-            core.hooked.set(core.keyOf(call), result);
-            bench.ran.set(call, result);
-          }
           return inPlace();
         }),
       );
