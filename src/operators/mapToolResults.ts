@@ -1,4 +1,4 @@
-import { defaultIfEmpty, forkJoin } from 'rxjs';
+import { from, mergeMap, takeLast, toArray } from 'rxjs';
 import type { HookValue, Replied, ToolResult, TurnHandle } from '../turn';
 import { valuesOf } from '../values';
 import { forEachTurn, type TurnOperator } from './forEachTurn';
@@ -32,9 +32,11 @@ export const mapToolResults = (
   project: (result: ToolResult, turn: Replied<TurnHandle>) => HookValue<ToolResult>,
 ): TurnOperator =>
   forEachTurn(turn => {
+    // One after the other, as long as anybody is there; the loop puts them into their places by their ids.
     turn.onToolResults((results, replied) =>
-      forkJoin(
-        results.map(result => valuesOf<ToolResult>(project(result, replied)).pipe(defaultIfEmpty(result))),
+      from(results).pipe(
+        mergeMap(result => valuesOf<ToolResult>(project(result, replied)).pipe(takeLast(1))),
+        toArray(),
       ),
     );
   });

@@ -1,4 +1,5 @@
 export { agentMatchers, assertAsked, type Asked, type MatcherResult } from './asked';
+export { expectCancellable, type CancellationConfig, type CancellationProbe } from './expectCancellable';
 export { events } from './events';
 export { marbleSource, type MarbleHelpers, type MarbleSource, type SubscriptionLogs } from './marbleSource';
 export { assistant, block, reply, results, user } from './reply';

@@ -4,7 +4,7 @@ import { linesOf, type CassetteLine } from './cassette';
 import { difference } from './difference';
 
 /** What came of a reply: text, the input of a call, thinking, or a reply as a whole. */
-export type Arrival = 't' | 'i' | 'h' | 'r';
+type Arrival = 't' | 'i' | 'h' | 'r';
 
 /** Something that took time: a request, or the run of a tool. Times are milliseconds from the first request. */
 export interface Episode {

@@ -1,0 +1,227 @@
+import { Observable, Subject, takeUntil, tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import type { Message, MessageStreamEvent } from '../messages';
+import { scripted, type ScriptedSource } from '../sources/scripted';
+
+/** What a producer under test is made of: all that these give is watched. */
+export interface CancellationProbe {
+  /** A cold Observable of a diagram. */
+  readonly cold: <T = string>(
+    marbles: string,
+    values?: Readonly<Record<string, T>>,
+    error?: unknown,
+  ) => Observable<T>;
+  /** What happens by itself, from the start on; a diagram without `^`. */
+  readonly hot: <T = string>(
+    marbles: string,
+    values?: Readonly<Record<string, T>>,
+    error?: unknown,
+  ) => Observable<T>;
+  /** A source whose replies are diagrams, one a request. */
+  readonly source: (
+    replies: readonly string[],
+    values: Readonly<Record<string, Message | MessageStreamEvent>>,
+    error?: unknown,
+  ) => ScriptedSource;
+  /** Watches the subscriptions of an Observable of one's own. */
+  readonly track: <T>(name: string) => MonoTypeOperatorFunction<T>;
+  /**
+   * Says that something begins which is no Observable, such as a tool that returns a Promise. It goes on until what this
+   * returns is called, or `signal` aborts.
+   */
+  readonly task: (name: string, signal?: AbortSignal) => () => void;
+}
+
+/** How far a producer is followed. */
+export interface CancellationConfig {
+  /** Up to which frame; 10,000 if not given. What is endless needs a limit that is low. */
+  readonly frames?: number;
+}
+
+/** One subscription to the producer, unsubscribed at one of its moments. */
+class Attempt implements CancellationProbe {
+  /** What has happened, up to the unsubscribe. */
+  readonly moments: string[] = [];
+  /** What was not as it should be. */
+  readonly complaints: string[] = [];
+
+  readonly #scheduler = new TestScheduler(() => true);
+  readonly #stop$ = new Subject<void>();
+  readonly #open = new Map<object, string>();
+  readonly #hot = new Set<object>();
+  #cold: TestScheduler['createColdObservable'] = () => {
+    throw new Error('expectCancellable: not in the test any more');
+  };
+  #requests = 0;
+  #stopped = false;
+  #checked = false;
+
+  readonly cold = <T = string>(
+    marbles: string,
+    values?: Readonly<Record<string, T>>,
+    error?: unknown,
+  ): Observable<T> => this.#cold(marbles, values, error).pipe(this.track(`cold '${marbles.trim()}'`));
+
+  readonly hot = <T = string>(
+    marbles: string,
+    values?: Readonly<Record<string, T>>,
+    error?: unknown,
+  ): Observable<T> => {
+    const { actions } = this.#scheduler;
+    const before = new Set<object>(actions);
+    const subject$ = new Subject<T>();
+    this.#cold(marbles, values, error).subscribe(subject$);
+    for (const action of actions) if (!before.has(action)) this.#hot.add(action);
+    return subject$.pipe(this.track(`hot '${marbles.trim()}'`));
+  };
+
+  readonly source = (
+    replies: readonly string[],
+    values: Readonly<Record<string, Message | MessageStreamEvent>>,
+    error?: unknown,
+  ): ScriptedSource =>
+    scripted(
+      replies.map(marbles => () => {
+        const drawn$ = this.#cold<Message | MessageStreamEvent>(marbles, { ...values }, error);
+        return drawn$.pipe(this.track(`request ${++this.#requests}`));
+      }),
+    );
+
+  readonly track =
+    <T>(name: string): MonoTypeOperatorFunction<T> =>
+    source$ =>
+      new Observable(subscriber => {
+        subscriber.add(this.task(name));
+        if (subscriber.closed) return;
+        source$
+          .pipe(
+            tap({
+              next: () => this.#moment(`a value of ${name}`),
+              error: () => this.#moment(`the error of ${name}`),
+              complete: () => this.#moment(`the end of ${name}`),
+            }),
+          )
+          .subscribe(subscriber);
+      });
+
+  readonly task = (name: string, signal?: AbortSignal): (() => void) => {
+    if (this.#stopped) this.complaints.push(`${name} began afterwards, at frame ${this.#scheduler.frame}`);
+    const key = {};
+    const end = (): void => {
+      this.#open.delete(key);
+    };
+    this.#open.set(key, name);
+    this.#moment(`the begin of ${name}`);
+    if (signal?.aborted === true) end();
+    else signal?.addEventListener('abort', end, { once: true });
+    return end;
+  };
+
+  constructor(
+    producer: (probe: CancellationProbe) => Observable<unknown>,
+    frames: number,
+    private readonly stopAt: number,
+  ) {
+    const scheduler = this.#scheduler;
+    scheduler.run(helpers => {
+      this.#cold = helpers.cold;
+      const actions = scheduler.actions as readonly { readonly delay: number }[];
+      try {
+        producer(this)
+          .pipe(takeUntil(this.#stop$))
+          .subscribe({
+            next: () => this.#moment('a value'),
+            error: () => this.#moment('the error'),
+            complete: () => this.#moment('the end'),
+          });
+        this.#moment('the subscription');
+        this.#check();
+        for (let next = actions[0]; next !== undefined && next.delay <= frames; next = actions[0]) {
+          scheduler.maxFrames = next.delay;
+          scheduler.flush();
+          this.#moment(`frame ${scheduler.frame}`);
+          this.#check();
+        }
+      } finally {
+        // What a producer has left would go on for ever.
+        if (!this.#stopped && stopAt < Infinity)
+          this.complaints.push('it is not the same at each subscription');
+        this.#stopped = true;
+        this.#stop$.next();
+        for (const action of [...scheduler.actions]) action.unsubscribe();
+      }
+    });
+  }
+
+  #moment(what: string): void {
+    if (this.#stopped) return;
+    this.moments.push(what);
+    if (this.moments.length - 1 !== this.stopAt) return;
+    this.#stopped = true;
+    this.#stop$.next();
+  }
+
+  /** Once the code on the stack at the unsubscribe has returned: is all over? */
+  #check(): void {
+    if (!this.#stopped || this.#checked) return;
+    this.#checked = true;
+    for (const name of this.#open.values()) this.complaints.push(`${name} is not unsubscribed`);
+    for (const action of this.#scheduler.actions)
+      if (!this.#hot.has(action)) this.complaints.push(`a timer is set for frame ${action.delay}`);
+  }
+}
+
+/**
+ * Unsubscribes a producer at every one of its moments, and throws an `Error` that tells what kept running.
+ *
+ * A producer is whatever gives an Observable: a runner with its operators, a tool of one's own (by `runTool`), a source.
+ * It is subscribed to again and again, in virtual time: first to see what it does, then once for each moment, which are
+ * the end of every frame in which something happens, and every begin, value and end of what the probe gives or tracks.
+ * There it is unsubscribed, and when the code on the stack has returned, no tracked Observable may be subscribed to, no
+ * task be going on, and no timer be set; after that, nothing may begin any more.
+ *
+ * Promises do not take part in virtual time: of what awaits one, only the part before that is seen.
+ *
+ * ```
+ * producer:  --a--b--c--|
+ * first:     --!                   no timer left?
+ * second:    --a--!                no timer left?
+ * ```
+ *
+ * @returns the moments at which it was unsubscribed, in words
+ *
+ * @example
+ * ```ts run
+ * import { Observable, timer } from 'rxjs';
+ * import { expectCancellable } from 'rx-tool-runner/testing';
+ *
+ * console.log(expectCancellable(() => timer(1000)).join(', '));
+ * const leaky = () => new Observable(subscriber => {
+ *   timer(1000).subscribe(subscriber => undefined);
+ * });
+ * try {
+ *   expectCancellable(leaky);
+ * } catch (error) {
+ *   console.log(String(error));
+ * }
+ * ```
+ *
+ * ```text
+ * the subscription, a value, the end, frame 1000
+ * Error: Not cancelled, what was unsubscribed at
+ * - the subscription: a timer is set for frame 1000
+ * ```
+ */
+export const expectCancellable = (
+  producer: (probe: CancellationProbe) => Observable<unknown>,
+  { frames = 10_000 }: CancellationConfig = {},
+): readonly string[] => {
+  const { moments } = new Attempt(producer, frames, Infinity);
+  const lines = moments.flatMap((moment, index) => {
+    const { complaints } = new Attempt(producer, frames, index);
+    return complaints.map(complaint => `- ${moment}: ${complaint}`);
+  });
+  if (lines.length > 0)
+    throw new Error(`Not cancelled, what was unsubscribed at\n${[...new Set(lines)].join('\n')}`);
+  return moments;
+};

@@ -1,0 +1,136 @@
+import {
+  concat,
+  concatMap,
+  defer,
+  EMPTY,
+  interval,
+  merge,
+  mergeMap,
+  NEVER,
+  Observable,
+  of,
+  tap,
+  timer,
+} from 'rxjs';
+import { runTool, type RunnableTool } from 'rx-tool-runner';
+import { block, expectCancellable, reply, type CancellationProbe } from 'rx-tool-runner/testing';
+import { describe, expect, it } from 'vitest';
+import { fakeTool } from '../support/tools';
+
+const call = block.toolUse('t');
+const complaints = (producer: Parameters<typeof expectCancellable>[0], frames?: number): string[] => {
+  try {
+    expectCancellable(producer, frames === undefined ? {} : { frames });
+  } catch (error) {
+    return (error as Error).message.split('\n').slice(1);
+  }
+  return [];
+};
+
+describe('expectCancellable', () => {
+  it('is content with what lets go of everything, and says where it looked', () => {
+    expect(expectCancellable(({ cold }) => cold('-a-|'))).toEqual([
+      "the begin of cold '-a-|'",
+      'the subscription',
+      "a value of cold '-a-|'",
+      'a value',
+      'frame 1',
+      "the end of cold '-a-|'",
+      'the end',
+      'frame 3',
+    ]);
+  });
+
+  it.each<[string, Parameters<typeof expectCancellable>[0]]>([
+    ['nothing', () => EMPTY],
+    ['never', () => NEVER],
+    ['an error', ({ cold }) => cold('--#')],
+    ['hot and cold', ({ hot, cold }) => hot('-a--b--').pipe(mergeMap(() => cold('-x-y|')))],
+    ['a firehose', () => of(1, 2, 3)],
+    [
+      'a source',
+      ({ source }) =>
+        source(['--a|'], { a: reply.text('hi') }).create({ model: 'm', max_tokens: 1, messages: [] }),
+    ],
+  ])('is content with %s', (_, producer) => {
+    expect(complaints(producer)).toEqual([]);
+  });
+
+  it('stops at a limit for what is endless', () => {
+    expect(expectCancellable(() => interval(10), { frames: 35 })).toEqual([
+      'the subscription',
+      'a value',
+      'frame 10',
+      'a value',
+      'frame 20',
+      'a value',
+      'frame 30',
+    ]);
+  });
+
+  it('tells of timers that are left', () => {
+    const leaky = (): Observable<number> =>
+      merge(of(1), new Observable<number>(() => void timer(50).subscribe()));
+    expect(complaints(leaky)).toContain('- the subscription: a timer is set for frame 50');
+  });
+
+  it('tells of what is not unsubscribed', () => {
+    const forgetful = ({ track }: CancellationProbe): Observable<number> =>
+      new Observable(
+        subscriber => void NEVER.pipe(track('the socket')).subscribe(subscriber.next.bind(subscriber)),
+      );
+    expect(complaints(forgetful)).toEqual([
+      '- the begin of the socket: the socket is not unsubscribed',
+      '- the subscription: the socket is not unsubscribed',
+    ]);
+  });
+
+  it('tells of what begins afterwards', () => {
+    const stubborn = ({ cold }: CancellationProbe): Observable<string> =>
+      new Observable(subscriber => {
+        const inner = cold('-a|').subscribe(subscriber);
+        return () => {
+          inner.unsubscribe();
+          cold('-retry|').subscribe();
+        };
+      });
+    expect(complaints(stubborn)).toContain("- the subscription: cold '-retry|' began afterwards, at frame 0");
+  });
+
+  it('tells of tasks that go on, and not of those that heed the signal', () => {
+    const waiting = new Promise<string>(() => undefined);
+    const run =
+      (heed: boolean) =>
+      ({ task }: CancellationProbe): Observable<unknown> => {
+        const tool: RunnableTool = fakeTool('t', (_input, { signal }) => {
+          task('the download', heed ? signal : undefined);
+          return waiting;
+        });
+        return runTool(tool, {}, call);
+      };
+    expect(complaints(run(true))).toEqual([]);
+    expect(complaints(run(false))).toEqual([
+      '- the begin of the download: the download is not unsubscribed',
+      '- the subscription: the download is not unsubscribed',
+    ]);
+  });
+
+  it('tells of what does not do the same again', () => {
+    let runs = 0;
+    const producer = (): Observable<number> => defer(() => (runs++ === 0 ? timer(5) : EMPTY));
+    expect(complaints(producer)).toContain('- frame 5: it is not the same at each subscription');
+  });
+
+  it('looks in the middle of what is synchronous', () => {
+    const sent: number[] = [];
+    const eager = ({ track }: CancellationProbe): Observable<unknown> =>
+      concat(of(1), of(2)).pipe(
+        track<number>('numbers'),
+        tap(value => sent.push(value)),
+        concatMap(value => of(value).pipe(track('inner'))),
+      );
+    expect(expectCancellable(eager)).toContain('a value of inner');
+    // In full once, and once more for each place: those in which the first number was stopped have none after it.
+    expect(sent.filter(value => value === 2).length).toBeLessThan(sent.filter(value => value === 1).length);
+  });
+});
