@@ -14,7 +14,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.spec.ts'],
     // These have configs of their own.
-    exclude: ['test/browser/**', 'test/package/**', '**/node_modules/**'],
+    exclude: ['test/browser/**', 'test/package/**', 'test/app/**', '**/node_modules/**'],
     unstubEnvs: true,
   },
 });

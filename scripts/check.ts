@@ -16,6 +16,7 @@ const steps: Readonly<Record<string, string>> = {
   unit: 'test:unit',
   package: 'test:package',
   browser: 'test:browser',
+  app: 'test:app',
 };
 const needBuild: readonly string[] = ['api', 'publint', 'attw', 'size', 'package'];
 
