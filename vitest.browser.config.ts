@@ -16,7 +16,21 @@ export default defineConfig({
     ],
   },
   // Found at the first import, these would make vite bundle anew and reload the page in mid-test.
-  optimizeDeps: { include: ['rxjs', 'cross-fetch', 'eventsource-parser', 'io-ts', 'fp-ts'] },
+  optimizeDeps: {
+    include: [
+      'rxjs',
+      'cross-fetch',
+      'eventsource-parser',
+      'io-ts',
+      'fp-ts',
+      '@angular/compiler',
+      '@angular/core',
+      '@angular/core/rxjs-interop',
+      '@angular/core/testing',
+      '@angular/common/http',
+      '@angular/platform-browser/testing',
+    ],
+  },
   test: {
     include: ['test/browser/**/*.spec.ts'],
     browser: {
