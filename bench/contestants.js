@@ -1,11 +1,13 @@
 // @ts-check
 /**
- * One conversation, held by this package, by the official SDK, and by loops written by hand over the same fetch as this
+ * One conversation, held by this package, by the official SDK, by the AI SDK, and by loops written by hand over the same fetch as this
  * package's; each plain and streaming. JavaScript, so that what is measured runs as it stands here.
  */
 import { TextDecoder } from 'node:util';
+import { createAnthropic } from '@ai-sdk/anthropic';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import crossFetch from 'cross-fetch';
 import { jsonSchemaTool, messagesApi, streamingToolRunner, toolRunner } from 'rx-tool-runner';
 import { lastValueFrom, mergeAll, tap } from 'rxjs';
@@ -69,6 +71,49 @@ const sdkStreaming = async (baseURL, { run, event }) => {
   const { messages } = new Anthropic({ baseURL, apiKey }).beta;
   for await (const stream of messages.toolRunner({ ...params(), tools, thread: false, stream: true })) {
     for await (const one of stream) event(one);
+  }
+};
+
+/**
+ * @param {string} baseURL
+ * @param {Watch['run']} run
+ */
+const aiParams = (baseURL, run) => {
+  const { model, max_tokens, messages } = params();
+  return {
+    model: createAnthropic({ baseURL: `${baseURL}/v1`, apiKey })(model),
+    maxOutputTokens: max_tokens,
+    messages,
+    tools: {
+      read_page: tool({
+        description: definition.description,
+        inputSchema: jsonSchema({ ...schema, required: [...schema.required] }),
+        execute: input => run(/** @type {Parameters<Watch['run']>[0]} */ (input)),
+      }),
+    },
+    // It needs a limit; there is one in the server's script.
+    stopWhen: stepCountIs(Number.MAX_SAFE_INTEGER),
+  };
+};
+
+/** @type {Contestant} */
+const ai = async (baseURL, { run, reply }) => {
+  await generateText({ ...aiParams(baseURL, run), onStepFinish: reply });
+};
+
+/** @type {Contestant} */
+const aiStreaming = async (baseURL, { run, event }) => {
+  for await (const part of streamText(aiParams(baseURL, run)).fullStream) {
+    // The names of the Messages API for what is counted.
+    if (part.type === 'text-delta') {
+      event(
+        /** @type {MessageStreamEvent} */ ({
+          type: 'content_block_delta',
+          index: 0,
+          delta: { type: 'text_delta', text: part.text },
+        }),
+      );
+    } else event({ type: part.type === 'finish-step' ? 'message_stop' : part.type });
   }
 };
 
@@ -175,10 +220,10 @@ const eachEvent = async ({ body }, next) => {
   }
 };
 
-/** @type {Readonly<Record<'plain' | 'streaming', Readonly<Record<'ours' | 'sdk' | 'hand', Contestant>>>>} */
+/** @type {Readonly<Record<'plain' | 'streaming', Readonly<Record<'ours' | 'sdk' | 'ai' | 'hand', Contestant>>>>} */
 export const contestants = {
-  plain: { ours, sdk, hand },
-  streaming: { ours: oursStreaming, sdk: sdkStreaming, hand: handStreaming },
+  plain: { ours, sdk, ai, hand },
+  streaming: { ours: oursStreaming, sdk: sdkStreaming, ai: aiStreaming, hand: handStreaming },
 };
 
 /**
