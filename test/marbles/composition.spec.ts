@@ -32,6 +32,7 @@ import {
   stopWhen,
   streamingToolRunner,
   takeOverHistory,
+  textDeltas,
   tool,
   toolRunner,
   TurnSealedError,
@@ -898,6 +899,29 @@ describe('types', () => {
 
     const piped = pipe(retryOnMaxTokens({ ceiling: 8192 }), cacheToolResults());
     expectTypeOf(toolRunner(source, params).pipe(piped)).toEqualTypeOf<Observable<Turn>>();
+  });
+
+  it('operators of RxJS in a reusable pipe know the turn', () => {
+    const mixed = pipe(
+      cacheToolResults(),
+      filter(turn => turn.index > 0),
+      gate(filter(turn => turn.kind === 'reply')),
+      tap(turn => {
+        expectTypeOf(turn.index).toBeNumber();
+      }),
+    );
+    expectTypeOf(toolRunner(source, params).pipe(mixed)).toEqualTypeOf<Observable<Turn>>();
+    expectTypeOf(streamingToolRunner(source, params).pipe(mixed)).toEqualTypeOf<Observable<StreamingTurn>>();
+    const indices = pipe(
+      cacheToolResults(),
+      map(turn => turn.index),
+    );
+    expectTypeOf(streamingToolRunner(source, params).pipe(indices)).toEqualTypeOf<Observable<number>>();
+    // TypeScript infers the beginning of a pipe from what stands first in it, and that may be anything.
+    // @ts-expect-error a generic operator before one for streaming turns alone
+    void pipe(cacheToolResults(), textDeltas());
+    const said = (run$: Observable<StreamingTurn>) => run$.pipe(cacheToolResults(), textDeltas());
+    expectTypeOf(streamingToolRunner(source, params).pipe(said)).toEqualTypeOf<Observable<string>>();
   });
 
   it('of a turn before its reply the message may be undefined, in callbacks it is there', () => {
