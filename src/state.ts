@@ -394,8 +394,11 @@ export const settle = (
 };
 
 /** The paused reply that the history ends in, if it does. */
-const resumes = ({ messages, paused }: RunnerState): MessageParam | undefined =>
-  paused === true ? messages.at(-1) : undefined;
+const resumes = ({ messages, paused }: RunnerState): MessageParam | undefined => {
+  const last = messages.at(-1);
+  // Whoever stores a state may have added a message.
+  return paused === true && last?.role === 'assistant' ? last : undefined;
+};
 
 /** Whether a turn leaves a paused reply behind, also by a retry of the turn that went on with it. */
 const leavesPause = (

@@ -944,6 +944,24 @@ describe.each(runners)('found by them, $runner', ({ run }) => {
     expect(source.requests[3]?.messages.at(-1)).toEqual({ role: 'assistant', content: pause.content });
   });
 
+  it('E10 a stored state to which a message was added is paused no more', () => {
+    const { seen } = play([pause, new Error('boom')]);
+    const { state } = seen.error!;
+    expect(state.paused).toBe(true);
+    const source = scripted([says('hm'), end]);
+    const messages = [...state.messages, user('go on')];
+    const params = { model: 'claude-opus-5-5', max_tokens: 100, messages: [], logger: silent };
+    const resumed = watch(
+      run(source, { ...params, state: { ...state, messages } }),
+      on(0, turn => {
+        turn.retry();
+        turn.append(user('by the way'));
+      }),
+    );
+    expect(resumed.completed).toBe(true);
+    expect(source.requests[1]?.messages).toEqual([...messages, user('by the way')]);
+  });
+
   it('L6 a paused reply with calls goes back as it is in a resumed run, too', () => {
     const calling = message([numbered('1', 1)], { stop_reason: 'pause_turn' });
     const { source, ran, resume } = play([calling, new Error('boom'), end]);
