@@ -1,5 +1,14 @@
-import { map, mergeMap, NEVER, take, throwError, type Observable } from 'rxjs';
-import { RunnerError, scripted, toolRunner, type Message, type ToolRunnerParams } from 'rx-tool-runner';
+import { map, mergeMap, take, throwError, timer, type Observable } from 'rxjs';
+import {
+  RunnerError,
+  scripted,
+  toolRunner,
+  type Message,
+  type RunnableTool,
+  type ToolRunnerParams,
+  type Turn,
+} from 'rx-tool-runner';
+import { assistant, results, runAgent, type AgentParts } from 'rx-tool-runner/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { marbles } from '../support/marbles';
 import { call, calls, result, says, user } from '../support/replies';
@@ -18,76 +27,59 @@ const end = says('done');
 const replies = mergeMap((turn: { message$: Observable<Message> }) => turn.message$);
 
 describe('the loop in virtual time', () => {
-  // prettier-ignore
-  it('L1 a reply without calls is one turn and completion', marbles(m => {
-    const reply$ = m.cold('--r|', { r: end });
-    const asked =        '^-!';
-    const turns =        '--(t|)';
+  const agent =
+    (more: Partial<ToolRunnerParams> = {}) =>
+    ({ source, tools }: Pick<AgentParts<unknown, unknown>, 'source' | 'tools'>): Observable<Turn> =>
+      toolRunner(source, { ...params, tools, ...more });
 
-    m.expect(toolRunner(scripted([reply$]), params).pipe(replies)).toBeObservable(turns, { t: end });
-    m.expect(reply$).toHaveSubscriptions(asked);
-  }));
+  it('L1 a reply without calls is one turn and completion', () => {
+    runAgent(agent(), { model: ['--b|'], replies: { b: end } }).toBe(`
+      turns:  --(b|)
+      model:  ^-!
+    `);
+  });
 
-  // prettier-ignore
-  it('L2 the next request starts when the tool has completed; each is subscribed once', marbles(m => {
-    const first$ = m.cold( '--r|', { r: a });
-    const tool$ = m.cold(    '---x|', { x: 'result' });
-    const second$ = m.cold(      '--r|', { r: end });
-    const asked1 =        '^-!         ';
-    const ran =           '--^---!     ';
-    const asked2 =        '------^-!   ';
-    const turns =         '--a-----(b|)';
+  it('L2 the next request starts when the tool has completed; each is subscribed once', () => {
+    const run = runAgent(agent(), {
+      model: ['--a|', '--b|'],
+      replies: { a, b: end },
+      tools: { slow: ['---x|', { x: 'result' }] },
+    });
+    run.toBe(`
+      turns:  --a-----(b|)
+      model:  ^-!---^-!
+      slow:   --^---!
+    `);
+    expect(run.requests[1]?.messages).toEqual([user('go'), assistant(a), results(result('1', 'result'))]);
+  });
 
-    const source = scripted([first$, second$]);
-    const run$ = toolRunner(source, { ...params, tools: [fakeTool('slow', () => tool$)] });
-    m.expect(run$.pipe(replies)).toBeObservable(turns, { a, b: end });
-    m.expect(first$).toHaveSubscriptions(asked1);
-    m.expect(tool$).toHaveSubscriptions(ran);
-    m.expect(second$).toHaveSubscriptions(asked2);
-    m.flush();
-    expect(source.requests[1]?.messages).toEqual([
-      user('go'),
-      { role: 'assistant', content: a.content },
-      { role: 'user', content: [result('1', 'result')] },
-    ]);
-  }));
+  it('L4 the calls of a reply overlap, and their results keep call order', () => {
+    const run = runAgent(agent(), {
+      model: ['-a|', '-b|'],
+      replies: { a: ab, b: end },
+      tools: { slow: '-----(S|)', fast: '--(F|)' },
+    });
+    run.toBe(`
+      turns:  -a-----(b|)
+      model:  ^!----^!
+      slow:   -^----!
+      fast:   -^-!
+    `);
+    expect(run.requests[1]?.messages.at(-1)).toEqual(results(result('1', 'S'), result('2', 'F')));
+  });
 
-  // prettier-ignore
-  it('L4 the calls of a reply overlap, and their results keep call order', marbles(m => {
-    const first$ = m.cold('-r|', { r: ab });
-    const slow$ = m.cold(  '-----(s|)', { s: 'S' });
-    const fast$ = m.cold(  '--(f|)', { f: 'F' });
-    const second$ = m.cold(     '-r|', { r: end });
-    const ranSlow =      '-^----!  ';
-    const ranFast =      '-^-!     ';
-    const asked2 =       '------^! ';
-    const turns =        '-a-----(b|)';
-
-    const source = scripted([first$, second$]);
-    const tools = [fakeTool('slow', () => slow$), fakeTool('fast', () => fast$)];
-    m.expect(toolRunner(source, { ...params, tools }).pipe(replies)).toBeObservable(turns, { a: ab, b: end });
-    m.expect(slow$).toHaveSubscriptions(ranSlow);
-    m.expect(fast$).toHaveSubscriptions(ranFast);
-    m.expect(second$).toHaveSubscriptions(asked2);
-    m.flush();
-    expect(source.requests[1]?.messages.at(-1)).toEqual({ role: 'user', content: [result('1', 'S'), result('2', 'F')] });
-  }));
-
-  // prettier-ignore
-  it('L4 tool_concurrency bounds the overlap', marbles(m => {
-    const first$ = m.cold('-r|', { r: ab });
-    const slow$ = m.cold(  '---(s|)', { s: 'S' });
-    const fast$ = m.cold(     '--(f|)', { f: 'F' });
-    const ranSlow =      '-^--!  ';
-    const ranFast =      '----^-!';
-    const turns =        '-a----(b|)';
-
-    const tools = [fakeTool('slow', () => slow$), fakeTool('fast', () => fast$)];
-    const run$ = toolRunner(scripted([first$, end]), { ...params, tools, tool_concurrency: 1 });
-    m.expect(run$.pipe(replies)).toBeObservable(turns, { a: ab, b: end });
-    m.expect(slow$).toHaveSubscriptions(ranSlow);
-    m.expect(fast$).toHaveSubscriptions(ranFast);
-  }));
+  it('L4 tool_concurrency bounds the overlap', () => {
+    runAgent(agent({ tool_concurrency: 1 }), {
+      model: ['-a|', '-b|'],
+      replies: { a: ab, b: end },
+      tools: { slow: '---(S|)', fast: '--(F|)' },
+    }).toBe(`
+      turns:  -a-----(b|)
+      model:  ^!----^!
+      slow:   -^--!
+      fast:   ----^-!
+    `);
+  });
 
   // prettier-ignore
   it('T11 values before the last are progress, between start and end', marbles(m => {
@@ -102,55 +94,44 @@ describe('the loop in virtual time', () => {
   }));
 
   describe('unsubscribe', () => {
-    // prettier-ignore
-    it('while a request waits: the request is unsubscribed, nothing follows', marbles(m => {
-      const first$ = m.cold('----r|', { r: a });
-      const unsub =        '--!';
-      const asked =        '^-!';
-      const source = scripted([first$]);
-      m.expect(toolRunner(source, params).pipe(replies), unsub).toBeObservable('---');
-      m.expect(first$).toHaveSubscriptions(asked);
-    }));
+    it('while a request waits: the request is unsubscribed, nothing follows', () => {
+      runAgent(agent(), { model: ['----a|'], replies: { a }, unsubscribe: '--!' }).toBe(`
+        model:  ^-!
+      `);
+    });
 
-    // prettier-ignore
-    it('T10 while a tool runs: it is unsubscribed and its signal aborts, no request follows', marbles(m => {
-      const first$ = m.cold('-r|', { r: ab });
-      const slow$ = m.cold(  '-----(s|)', { s: 'S' });
-      const fast$ = m.cold(  '-(f|)', { f: 'F' });
-      const unsub =        '---!';
-      const ranSlow =      '-^-!';
-      const ranFast =      '-^!';
-      const aborted = vi.fn();
-      const source = scripted([first$, NEVER]);
-      const tools = [
-        fakeTool('slow', (_input, { signal }) => {
-          signal.addEventListener('abort', aborted);
-          return slow$;
-        }),
-        fakeTool('fast', (_input, { signal }) => {
-          signal.addEventListener('abort', () => expect.unreachable('a finished tool is not aborted'));
-          return fast$;
-        }),
-      ];
-      m.expect(toolRunner(source, { ...params, tools }).pipe(replies), unsub).toBeObservable('-a--', { a: ab });
-      m.expect(slow$).toHaveSubscriptions(ranSlow);
-      m.expect(fast$).toHaveSubscriptions(ranFast);
-      m.flush();
-      expect(aborted).toHaveBeenCalledOnce();
-      expect(source.requests).toHaveLength(1);
-    }));
+    it('T10 while a tool runs: it is unsubscribed and its signal aborts, no request follows', () => {
+      const aborted: string[] = [];
+      const heeding = (name: string, frames: number): RunnableTool =>
+        fakeTool(name, (_input, { signal }) => {
+          signal.addEventListener('abort', () => aborted.push(name));
+          return timer(frames).pipe(map(value => `${value}`));
+        });
+      runAgent(agent(), {
+        model: ['-a|'],
+        replies: { a: ab },
+        tools: { slow: heeding('slow', 5), fast: heeding('fast', 1) },
+        unsubscribe: '---!',
+      }).toBe(`
+        turns:  -a
+        model:  ^!
+        slow:   -^-!
+        fast:   -^!
+      `);
+      // A finished tool is not aborted.
+      expect(aborted).toEqual(['slow']);
+    });
 
-    // prettier-ignore
-    it('E12 take(1): no tool of that turn runs, no further request', marbles(m => {
-      const first$ = m.cold('-r|', { r: a });
-      const run = vi.fn(() => 'never');
-      const source = scripted([first$, NEVER]);
-      m.expect(toolRunner(source, { ...params, tools: [fakeTool('slow', run)] }).pipe(take(1), replies)).toBeObservable('-(a|)', { a });
-      m.expect(first$).toHaveSubscriptions('^!');
-      m.flush();
-      expect(run).not.toHaveBeenCalled();
-      expect(source.requests).toHaveLength(1);
-    }));
+    it('E12 take(1): no tool of that turn runs, no further request', () => {
+      runAgent(parts => agent()(parts).pipe(take(1)), {
+        model: ['-a|'],
+        replies: { a },
+        tools: { slow: '(x|)' },
+      }).toBe(`
+        turns:  -(a|)
+        model:  ^!
+      `);
+    });
   });
 
   describe('errors', () => {

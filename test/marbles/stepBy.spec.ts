@@ -11,6 +11,7 @@ import {
   type StreamingTurn,
   type Turn,
 } from 'rx-tool-runner';
+import { runAgent, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { marbles } from '../support/marbles';
 import {
@@ -46,60 +47,43 @@ describe('stepBy', () => {
   operatorLaws(() => stepBy(throwError(() => new Error('the notifier failed'))));
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('lets each request but the first wait for a notification', marbles(m => {
-      const first$ =  m.cold('--(r|)             ', { r: one });
-      const second$ = m.cold(     '--(r|)        ', { r: two });
-      const third$ =  m.cold(            '--(r|) ', { r: end });
-      const clicks$ = m.hot( '-----n------n------');
-      const asked1 =         '^-!                ';
-      const asked2 =         '-----^-!           ';
-      const asked3 =         '------------^-!    ';
-      const watched =        '^-------------!    ';
-      const turns =          '--a----b------(c|) ';
+    const stepping = (model: readonly string[], clicks: string, tool = '(x|)'): AgentRun =>
+      runAgent(({ source, tools, hot }) => run(source, { ...params, tools }).pipe(stepBy(hot.clicks)), {
+        model,
+        replies: { a: one, b: two, c: end },
+        tools: { t: tool },
+        hot: { clicks },
+      });
 
-      const run$ = run(scripted([first$, second$, third$]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(clicks$), replies)).toBeObservable(turns, { a: one, b: two, c: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.expect(clicks$).toHaveSubscriptions(watched);
-    }));
+    it('lets each request but the first wait for a notification', () => {
+      stepping(['--(a|)', '--(b|)', '--(c|)'], '-----n------n------').toBe(`
+        turns:   --a----b------(c|)
+        model:   ^-!--^-!----^-!
+        t:       --(^!)-(^!)
+        clicks:  ^-------------!
+      `);
+    });
 
-    // prettier-ignore
-    it('lets the tools run before the step', marbles(m => {
-      const first$ =  m.cold('-(r|)          ', { r: one });
-      const tool$ =   m.cold( '--(x|)        ', { x: 'result' });
-      const second$ = m.cold(      '-(r|)    ', { r: end });
-      const clicks$ = m.hot( '------n--------');
-      const ran =            '-^-!           ';
-      const asked2 =         '------^!       ';
-      const turns =          '-a-----(b|)    ';
+    it('lets the tools run before the step', () => {
+      stepping(['-(a|)', '-(c|)'], '------n--------', '--(x|)').toBe(`
+        turns:   -a-----(c|)
+        model:   ^!----^!
+        t:       -^-!
+        clicks:  ^------!
+      `);
+    });
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(stepBy(clicks$), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('counts notifications that come early, each once', marbles(m => {
-      const first$ =  m.cold('---(r|)             ', { r: one });
-      const second$ = m.cold(   '---(r|)          ', { r: two });
-      const third$ =  m.cold(         '---(r|)    ', { r: one });
-      const fourth$ = m.cold(         '       -(r|)', { r: end });
-      const clicks$ = m.hot( '-n--n-----------n---');
-      const asked2 =         '---^--!             ';
-      const asked3 =         '------^--!          ';
-      const asked4 =         '----------------^!  ';
-      const turns =          '---a--b--c-------(d|)';
-
-      const run$ = run(scripted([first$, second$, third$, fourth$]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(clicks$), replies)).toBeObservable(turns, { a: one, b: two, c: one, d: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.expect(fourth$).toHaveSubscriptions(asked4);
-    }));
+    it('counts notifications that come early, each once', () => {
+      stepping(['---(a|)', '---(b|)', '---(a|)', '-(c|)'], '-n--n-----------n---').toBe(`
+        turns:   ---a--b--a-------(c|)
+        model:   ^--!
+        model:   ---^--!
+        model:   ------^--!------^!
+        t:       ---(^!)--(^!)
+        t:       ------(^!)
+        clicks:  ^----------------!
+      `);
+    });
 
     // prettier-ignore
     it('counts those that come with the subscription', marbles(m => {

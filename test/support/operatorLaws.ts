@@ -45,11 +45,7 @@ export const params = {
 /** The final reply of most scripts. */
 export const end = says('done');
 
-/** A reply as it goes back to the API. */
-export const assistant = ({ content }: Message): MessageParam => ({ role: 'assistant', content });
-
-/** The message that answers calls. */
-export const results = (...content: ToolResultBlockParam[]): MessageParam => ({ role: 'user', content });
+export { assistant, results } from 'rx-tool-runner/testing';
 
 /** The content of a result as text. */
 export const textOf = ({ content }: ToolResultBlockParam): string =>

@@ -66,3 +66,23 @@ describe('assertAsked', () => {
     }).toThrow('there was no such request');
   });
 });
+
+expect.extend(agentMatchers);
+declare module 'vitest' {
+  interface Matchers<T> {
+    toHaveAsked(asked: Asked): T;
+  }
+}
+
+describe('agentMatchers', () => {
+  it('extend the expect of a test runner', () => {
+    expect(request).toHaveAsked({ user: 'second' });
+    expect(request).not.toHaveAsked({ user: 'first' });
+    expect(() => {
+      expect(request).toHaveAsked({ messages: 1 });
+    }).toThrow('The request is not as expected:\nmessages: 4 of them, not 1');
+    expect(() => {
+      expect(request).not.toHaveAsked({ messages: 4 });
+    }).toThrow('The request asked just that: {"messages":4}');
+  });
+});
