@@ -23,6 +23,7 @@ export default defineConfig({
       'eventsource-parser',
       'io-ts',
       'fp-ts',
+      'rxjs/testing',
       '@angular/compiler',
       '@angular/core',
       '@angular/core/rxjs-interop',

@@ -135,6 +135,26 @@ describe('the code of the documentation', () => {
     });
   });
 
+  it("has templates that pass Angular's strict checks", () => {
+    const components = blocks.filter(({ text }) => text.includes('@Component('));
+    expect(components.length).toBeGreaterThan(2);
+    compile(
+      join(inject('angularConsumer'), 'templates'),
+      // Angular's compiler looks into no templates of .mts files.
+      Object.fromEntries(components.map(({ name, text }) => [name.replace('.mts', '.ts'), text])),
+      {
+        module: 'es2022',
+        moduleResolution: 'bundler',
+        lib: ['ES2023', 'DOM'],
+        types: ['node'],
+        outDir: 'out',
+        skipLibCheck: true,
+        experimentalDecorators: true,
+      },
+      { strictTemplates: true, strictInjectionParameters: true },
+    );
+  });
+
   for (const { name, output } of blocks.filter(block => block.run)) {
     it(`runs: ${name}`, () => {
       const printed = runNode([`out/${name.replace('.mts', '.mjs')}`], project());

@@ -4,6 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
+const ngc = fileURLToPath(
+  new URL('../../node_modules/@angular/compiler-cli/bundles/src/bin/ngc.js', import.meta.url),
+);
 
 /** A file of `consumer`, with its imports as `extension` wants them (Node's resolution wants them whole). */
 export const consumerFile = (name: string, extension = ''): string =>
@@ -23,11 +26,15 @@ export const runNode = (args: readonly string[], directory: string): string => {
   return stdout;
 };
 
-/** Writes `files` (text by name) into `directory`, and compiles them; the compiler's errors are thrown. */
+/**
+ * Writes `files` (text by name) into `directory`, and compiles them; the compiler's errors are thrown. With
+ * `angularCompilerOptions` it is Angular's, which checks templates as well.
+ */
 export const compile = (
   directory: string,
   files: Readonly<Record<string, string>>,
   compilerOptions: Readonly<Record<string, unknown>>,
+  angularCompilerOptions?: Readonly<Record<string, unknown>>,
 ): void => {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
@@ -36,7 +43,7 @@ export const compile = (
   const options = { target: 'ES2022', strict: true, skipLibCheck: false, types: [], ...compilerOptions };
   writeFileSync(
     join(directory, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions: options, files: Object.keys(files) }),
+    JSON.stringify({ compilerOptions: options, angularCompilerOptions, files: Object.keys(files) }),
   );
-  runNode([tsc, '-p', directory], directory);
+  runNode([angularCompilerOptions ? ngc : tsc, '-p', directory], directory);
 };

@@ -47,7 +47,11 @@ export default (project: TestProject) => {
   install(consumer, tarball, own([...peers, ...dependencies, '@types/node']));
 
   const angularConsumer = join(temporary, 'with-angular');
-  install(angularConsumer, tarball, own([...peers, ...dependencies, ...angular, '@types/node', 'zod']));
+  install(
+    angularConsumer,
+    tarball,
+    own([...peers, ...dependencies, ...angular, '@types/node', 'zod', 'vitest']),
+  );
 
   const floorConsumer = join(temporary, 'floor');
   install(floorConsumer, tarball, own([...dependencies, '@types/node']));
