@@ -34,9 +34,12 @@ export interface CancellationProbe {
 
 /** How far a producer is followed. */
 export interface CancellationConfig {
-  /** Up to which frame; 10,000 if not given. What is endless needs a limit that is low. */
+  /** Up to which frame; 10,000 if not given. What is endless needs a lower limit. */
   readonly frames?: number;
 }
+
+/** Each is a run of its own: more than these, and what is endless, are for a limit to cut. */
+const mostMoments = 1_000;
 
 /** One subscription to the producer, unsubscribed at one of its moments. */
 class Attempt implements CancellationProbe {
@@ -54,6 +57,7 @@ class Attempt implements CancellationProbe {
   };
   #requests = 0;
   #stopped = false;
+  #tooMany = false;
   #checked = false;
 
   readonly cold = <T = string>(
@@ -137,6 +141,10 @@ class Attempt implements CancellationProbe {
         this.#moment('the subscription');
         this.#check();
         for (let next = actions[0]; next !== undefined && next.delay <= frames; next = actions[0]) {
+          if (this.#tooMany)
+            throw new RangeError(
+              `expectCancellable: more than ${mostMoments} moments; set a limit by \`frames\``,
+            );
           scheduler.maxFrames = next.delay;
           scheduler.flush();
           this.#moment(`frame ${scheduler.frame}`);
@@ -156,6 +164,7 @@ class Attempt implements CancellationProbe {
   #moment(what: string): void {
     if (this.#stopped) return;
     this.moments.push(what);
+    if (this.moments.length > mostMoments && this.stopAt === Infinity) this.#tooMany = true;
     if (this.moments.length - 1 !== this.stopAt) return;
     this.#stopped = true;
     this.#stop$.next();
@@ -180,7 +189,8 @@ class Attempt implements CancellationProbe {
  * There it is unsubscribed, and when the code on the stack has returned, no tracked Observable may be subscribed to, no
  * task be going on, and no timer be set; after that, nothing may begin any more.
  *
- * Promises do not take part in virtual time: of what awaits one, only the part before that is seen.
+ * Promises do not take part in virtual time: of what awaits one, only the part before that is seen. Throws a `RangeError`
+ * for what has more than 1,000 moments within `frames`.
  *
  * ```
  * producer:  --a--b--c--|

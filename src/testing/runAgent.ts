@@ -143,7 +143,7 @@ const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
  * search:  --^---!
  * ```
  *
- * Throws what `agent` throws.
+ * Not to be called inside of a `TestScheduler.run`, since it is one. Throws what `agent` throws.
  *
  * @example
  * ```ts run

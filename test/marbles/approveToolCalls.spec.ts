@@ -16,6 +16,7 @@ import {
   type ToolUseBlock,
   type Turn,
 } from 'rx-tool-runner';
+import { runAgent } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
@@ -69,118 +70,123 @@ describe('approveToolCalls', () => {
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('a decision that takes its time delays its own call, not the others; the request waits for all', marbles(m => {
-      const first$ = m.cold(  '-(r|)          ', { r: ab });
-      const asked$ = m.cold(   '-----t-f-|    ', { t: true, f: false });
-      const a$ = m.cold(       '---(x|)       ', { x: 'A' });
-      const b$ = m.cold(       '     --(x|)   ', { x: 'B' });
-      const second$ = m.cold(  '       -(r|)  ', { r: end });
-      const waited =          '-^----!        ';
-      const ranA =            '-^--!          ';
-      const ranB =            '------^-!      ';
-      const asked2 =          '--------^!     ';
-      const turns =           '-a-------(b|)  ';
-
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('a', () => a$), fakeTool('b', () => b$)] }).pipe(
-        approveToolCalls(({ name }) => (name === 'a' ? true : asked$)),
+    it('a decision that takes its time delays its own call, not the others; the request waits for all', () => {
+      const seen = runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(({ name }) => (name === 'a' ? true : cold.asked)),
+          ),
+        {
+          model: ['-(r|)', '-(s|)'],
+          replies: { r: ab, s: end },
+          tools: { a: '---(A|)', b: '--(B|)' },
+          cold: { asked: ['-----t-f-|', { t: true, f: false }] },
+        },
       );
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: ab, b: end });
-      m.expect(asked$).toHaveSubscriptions(waited);
-      m.expect(a$).toHaveSubscriptions(ranA);
-      m.expect(b$).toHaveSubscriptions(ranB);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)[1]).toEqual([go, assistant(ab), results(result('1', 'A'), result('2', 'B'))]);
-    }));
+      seen.toBe(`
+        turns:  -r-------(s|)
+        model:  ^!------^!
+        a:      -^--!
+        b:      ------^-!
+        asked:  -^----!
+      `);
+      expect(seen.requests[1]?.messages).toEqual([
+        go,
+        assistant(ab),
+        results(result('1', 'A'), result('2', 'B')),
+      ]);
+    });
 
-    // prettier-ignore
-    it('T18 a call that waits takes no slot of tool_concurrency', marbles(m => {
-      const first$ = m.cold(  '-(r|)            ', { r: abc });
-      const asked$ = m.cold(   '-----t          ', { t: true });
-      const a$ = m.cold(       '        --(x|)  ', { x: 'A' });
-      const b$ = m.cold(       '----(x|)        ', { x: 'B' });
-      const c$ = m.cold(       '    ----(x|)    ', { x: 'C' });
-      const second$ = m.cold(  '          -(r|) ', { r: end });
-      const waited =          '-^----!          ';
-      const ranB =            '-^---!           ';
-      const ranC =            '-----^---!       ';
-      const ranA =            '---------^-!     ';
-      const asked2 =          '-----------^!    ';
-      const turns =           '-a----------(b|) ';
-
-      const source = scripted([first$, second$]);
-      const tools = [fakeTool('a', () => a$), fakeTool('b', () => b$), fakeTool('c', () => c$)];
-      const run$ = run(source, { ...params, tools, tool_concurrency: 1 }).pipe(
-        approveToolCalls(({ name }) => (name === 'a' ? asked$ : true)),
+    it('T18 a call that waits takes no slot of tool_concurrency', () => {
+      const seen = runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools, tool_concurrency: 1 }).pipe(
+            approveToolCalls(({ name }) => (name === 'a' ? cold.asked : true)),
+          ),
+        {
+          model: ['-(r|)', '-(s|)'],
+          replies: { r: abc, s: end },
+          tools: { a: '--(A|)', b: '----(B|)', c: '----(C|)' },
+          cold: { asked: ['-----t', { t: true }] },
+        },
       );
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: abc, b: end });
-      m.expect(asked$).toHaveSubscriptions(waited);
-      m.expect(b$).toHaveSubscriptions(ranB);
-      m.expect(c$).toHaveSubscriptions(ranC);
-      m.expect(a$).toHaveSubscriptions(ranA);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'A'), result('2', 'B'), result('3', 'C')));
-    }));
-
-    // prettier-ignore
-    it('all calls of a turn are asked about at the same time', marbles(m => {
-      const first$ = m.cold(  '-(r|)        ', { r: ab });
-      const asked$ = m.cold(   '---(t|)     ', { t: true });
-      const second$ = m.cold(  '   -(r|)    ', { r: end });
-      const waited =          '-^--!        ';
-      const asked2 =          '----^!       ';
-      const turns =           '-a---(b|)    ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('a', () => 'A'), fakeTool('b', () => 'B')] });
-      m.expect(run$.pipe(approveToolCalls(() => asked$), replies)).toBeObservable(turns, { a: ab, b: end });
-      m.expect(asked$).toHaveSubscriptions([waited, waited]);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('unsubscribing gives the question up, and what runs', marbles(m => {
-      const first$ = m.cold(  '-(r|)     ', { r: ab });
-      const asked$ = m.cold(   '-----t   ', { t: true });
-      const a$ = m.cold(       '------x| ', { x: 'A' });
-      const unsub =           '----!     ';
-      const waited =          '-^--!     ';
-      const ranA =            '-^--!     ';
-      const turns =           '-a---     ';
-
-      const ranB = vi.fn(() => 'B');
-      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('a', () => a$), fakeTool('b', ranB)] }).pipe(
-        approveToolCalls(({ name }) => (name === 'a' ? true : asked$)),
+      seen.toBe(`
+        turns:  -r----------(s|)
+        model:  ^!---------^!
+        a:      ---------^-!
+        b:      -^---!
+        c:      -----^---!
+        asked:  -^----!
+      `);
+      expect(seen.requests[1]?.messages.at(-1)).toEqual(
+        results(result('1', 'A'), result('2', 'B'), result('3', 'C')),
       );
-      m.expect(run$.pipe(replies), unsub).toBeObservable(turns, { a: ab });
-      m.expect(asked$).toHaveSubscriptions(waited);
-      m.expect(a$).toHaveSubscriptions(ranA);
-      m.flush();
-      expect(ranB).not.toHaveBeenCalled();
-    }));
+    });
 
-    // prettier-ignore
-    it('an error of one question ends the run: the others and what runs are unsubscribed', marbles(m => {
-      const first$ = m.cold(  '-(r|)     ', { r: abc });
-      const a$ = m.cold(       '------x| ', { x: 'A' });
-      const asked$ = m.cold(   '-----t   ', { t: true });
-      const failing$ = m.cold( '---#     ', {}, new Error('nobody is there'));
-      const ranA =            '-^--!     ';
-      const waited =          '-^--!     ';
-      const turns =           '-a--#     ';
+    it('all calls of a turn are asked about at the same time', () => {
+      runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(approveToolCalls(() => cold.asked)),
+        {
+          model: ['-(r|)', '-(s|)'],
+          replies: { r: ab, s: end },
+          tools: { a: '(A|)', b: '(B|)' },
+          cold: { asked: ['---(t|)', { t: true }] },
+        },
+      ).toBe(`
+        turns:  -r---(s|)
+        model:  ^!--^!
+        a:      ----(^!)
+        b:      ----(^!)
+        asked:  -^--!
+        asked:  -^--!
+      `);
+    });
 
-      const tools = [fakeTool('a', () => a$), fakeTool('b', () => 'B'), fakeTool('c', () => 'C')];
-      const run$ = run(scripted([first$]), { ...params, tools }).pipe(
-        approveToolCalls(({ name }) => (name === 'a' ? true : name === 'b' ? asked$ : failing$)),
+    it('unsubscribing gives the question up, and what runs', () => {
+      runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(({ name }) => (name === 'a' ? true : cold.asked)),
+          ),
+        {
+          model: ['-(r|)'],
+          replies: { r: ab },
+          tools: { a: '------A|', b: '(B|)' },
+          cold: { asked: ['-----t', { t: true }] },
+          unsubscribe: '----!',
+        },
+      ).toBe(`
+        turns:  -r
+        model:  ^!
+        a:      -^--!
+        asked:  -^--!
+      `);
+    });
+
+    it('an error of one question ends the run: the others and what runs are unsubscribed', () => {
+      const failure = new Error('nobody is there');
+      const seen = runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(({ name }) => (name === 'a' ? true : name === 'b' ? cold.asked : cold.failing)),
+          ),
+        {
+          model: ['-(r|)'],
+          replies: { r: abc },
+          tools: { a: '------A|', b: '(B|)', c: '(C|)' },
+          cold: { asked: ['-----t', { t: true }], failing: ['---#', { t: true }, failure] },
+        },
       );
-      const error = Object.assign(new Error('nobody is there'), { name: 'RunnerError' });
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: abc }, error);
-      m.expect(a$).toHaveSubscriptions(ranA);
-      m.expect(asked$).toHaveSubscriptions(waited);
-      m.expect(failing$).toHaveSubscriptions(waited);
-    }));
+      seen.toBe(`
+        turns:    -r--#
+        model:    ^!
+        a:        -^--!
+        asked:    -^--!
+        failing:  -^--!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: failure });
+    });
 
     it.each<[string, Decision, ReturnType<typeof result>]>([
       ['true: runs it', true, result('1', 'ran with 1')],

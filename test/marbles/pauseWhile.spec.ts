@@ -26,6 +26,7 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { runAgent, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { marbles } from '../support/marbles';
 import {
@@ -77,56 +78,50 @@ describe('pauseWhile', () => {
   }));
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('sends no request while the latest value is true', marbles(m => {
-      const first$ =  m.cold('--(r|)                ', { r: one });
-      const second$ = m.cold(       '--(r|)         ', { r: two });
-      const third$ =  m.cold(                '-(r|) ', { r: end });
-      const paused$ = m.hot( '-t-----f-t-tft--f---t-', state);
-      const asked1 =         '^-!                   ';
-      const asked2 =         '-------^-!            ';
-      const asked3 =         '------------^!        ';
-      const watched =        '^------------!        ';
-      const turns =          '--a------b---(c|)     ';
+    const pausing = (model: readonly string[], paused: string, tool = '(x|)'): AgentRun =>
+      runAgent(({ source, tools, hot }) => run(source, { ...params, tools }).pipe(pauseWhile(hot.paused)), {
+        model,
+        replies: { a: one, b: two, c: end },
+        tools: { t: tool },
+        hot: { paused: [paused, state] },
+      });
 
-      const run$ = run(scripted([first$, second$, third$]), { ...params, tools });
-      m.expect(run$.pipe(pauseWhile(paused$), replies)).toBeObservable(turns, { a: one, b: two, c: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
+    it('sends no request while the latest value is true', () => {
+      pausing(['--(a|)', '--(b|)', '-(c|)'], '-t-----f-t-tft--f---t-').toBe(`
+        turns:   --a------b---(c|)
+        model:   ^-!----^-!--^!
+        t:       --(^!)---(^!)
+        paused:  ^------------!
+      `);
+    });
 
-    // prettier-ignore
-    it('what is under way goes on: a request and its tools', marbles(m => {
-      const first$ =  m.cold('---(r|)         ', { r: one });
-      const tool$ =   m.cold(   '---(x|)      ', { x: 'result' });
-      const second$ = m.cold(         '-(r|)  ', { r: end });
-      const paused$ = m.hot( '-t-------f----- ', state);
-      const asked1 =         '^--!            ';
-      const ran =            '---^--!         ';
-      const asked2 =         '---------^!     ';
-      const turns =          '---a------(b|)  ';
+    it('what is under way goes on: a request and its tools', () => {
+      pausing(['---(a|)', '-(c|)'], '-t-------f-----', '---(x|)').toBe(`
+        turns:   ---a------(c|)
+        model:   ^--!-----^!
+        t:       ---^--!
+        paused:  ^---------!
+      `);
+    });
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(pauseWhile(paused$), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
+    it('is watched from subscription on: a pause that is over by then holds nothing up', () => {
+      pausing(['----(a|)', '-(c|)'], '-t-f------').toBe(`
+        turns:   ----a(c|)
+        model:   ^---!
+        model:   ----^!
+        t:       ----(^!)
+        paused:  ^----!
+      `);
+    });
 
-    // prettier-ignore
-    it('is watched from subscription on: a pause that is over by then holds nothing up', marbles(m => {
-      const first$ =  m.cold('----(r|)  ', { r: one });
-      const second$ = m.cold(    '-(r|) ', { r: end });
-      const paused$ = m.hot( '-t-f------', state);
-      const asked2 =         '----^!    ';
-      const turns =          '----a(b|) ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(pauseWhile(paused$), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
+    it('paused for ever', () => {
+      pausing(['--(a|)'], '-t----').toBe(`
+        turns:   --a
+        model:   ^-!
+        t:       --(^!)
+        paused:  ^
+      `);
+    });
 
     // prettier-ignore
     it('paused before the start: not even the first request is sent', marbles(m => {
@@ -139,20 +134,6 @@ describe('pauseWhile', () => {
       m.expect(run(scripted([first$]), params).pipe(pauseWhile(paused$.pipe(startWith(true))), replies)).toBeObservable(turns, { a: end });
       m.expect(first$).toHaveSubscriptions(asked);
       m.expect(paused$).toHaveSubscriptions(watched);
-    }));
-
-    // prettier-ignore
-    it('paused for ever', marbles(m => {
-      const first$ =  m.cold('--(r|)', { r: one });
-      const paused$ = m.hot( '-t----', state);
-      const watched =        '^     ';
-      const turns =          '--a   ';
-
-      const source = scripted([first$]);
-      m.expect(run(source, { ...params, tools }).pipe(pauseWhile(paused$), replies)).toBeObservable(turns, { a: one });
-      m.expect(paused$).toHaveSubscriptions(watched);
-      m.flush();
-      expect(source.requests).toHaveLength(1);
     }));
 
     // prettier-ignore

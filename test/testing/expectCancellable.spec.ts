@@ -68,6 +68,12 @@ describe('expectCancellable', () => {
     ]);
   });
 
+  it('asks for a limit where there is no end', () => {
+    expect(() => expectCancellable(() => interval(1))).toThrow(
+      new RangeError('expectCancellable: more than 1000 moments; set a limit by `frames`'),
+    );
+  });
+
   it('tells of timers that are left', () => {
     const leaky = (): Observable<number> =>
       merge(of(1), new Observable<number>(() => void timer(50).subscribe()));
