@@ -570,7 +570,9 @@ class World {
       case 'mapMessages':
         turn.mapMessages(messages =>
           messages.map(sent =>
-            typeof sent.content === 'string' ? { ...sent, content: `${sent.content}.` } : sent,
+            typeof sent.content === 'string'
+              ? { ...sent, content: `${sent.content}.` }
+              : structuredClone<MessageParam>(sent),
           ),
         );
         break;
