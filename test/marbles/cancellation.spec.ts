@@ -1,28 +1,49 @@
 import * as t from 'io-ts';
-import { concatMap, delay, mergeAll, mergeMap, pipe, timer, type MonoTypeOperatorFunction } from 'rxjs';
+import {
+  asyncScheduler,
+  concatMap,
+  delay,
+  mergeAll,
+  mergeMap,
+  pipe,
+  timer,
+  type MonoTypeOperatorFunction,
+  type Observable,
+} from 'rxjs';
 import {
   appendMessages,
   approveToolCalls,
   cacheToolResults,
+  coalesce,
   compactWhen,
+  finalMessage,
   gate,
   interceptToolErrors,
   interject,
+  logTurns,
   mapToolResults,
+  messageSnapshots,
+  openCalls,
   pauseWhile,
   repairToolCalls,
   resumeOnError,
+  runningUsage,
   retryOnMaxTokens,
+  status,
   stepBy,
   stopWhen,
   streamingToolRunner,
   scripted,
   summarizeHistory,
   takeOverHistory,
+  textDeltas,
+  toolInputs,
+  toRunResult,
   tool,
   updateParams,
   type MessageSource,
   type RunnableTool,
+  type StreamingTurn,
   type ToolRunnerParams,
   type TurnHandle,
 } from 'rx-tool-runner';
@@ -35,6 +56,7 @@ import {
   type CancellationProbe,
 } from 'rx-tool-runner/testing';
 import { describe, expect, it } from 'vitest';
+import * as operators from '../../src/operators';
 import { silent } from '../support/logger';
 import { runners } from '../support/runners';
 import { fakeTool } from '../support/tools';
@@ -194,12 +216,12 @@ const producers: Readonly<Record<string, Producer>> = {
     pipe: ({ hot }) => pauseWhile(hot('t----f-----', { t: true, f: false })),
     reaches: /request 2/,
   },
-  'compaction on demand': {
+  compactWhen: {
     model: ['--(a|)', '---(s|)', '--(b|)'],
     pipe: () => compactWhen(({ index }) => index === 0),
     reaches: /request 3/,
   },
-  'compaction of our own': {
+  summarizeHistory: {
     model: ['--(f|)', '---(b|)', '--(b|)'],
     pipe: () => summarizeHistory({ threshold: 1_000 }),
     reaches: /request 3/,
@@ -315,6 +337,37 @@ describe('an unsubscribe between two events', () => {
     });
     expect(moments.filter(moment => moment === 'a value of request 1')).toHaveLength(9);
     expect(moments.join('\n')).toMatch(/request 2/);
+  });
+});
+
+/** Operators that show a streamed run, or its end. */
+const views: Readonly<Record<string, (turns$: Observable<StreamingTurn>) => Observable<unknown>>> = {
+  coalesce: pipe(textDeltas(), coalesce(asyncScheduler)),
+  finalMessage: finalMessage(),
+  logTurns: logTurns(silent, { level: 'debug' }),
+  messageSnapshots: messageSnapshots(),
+  openCalls: openCalls(),
+  runningUsage: runningUsage(),
+  status: status(),
+  textDeltas: textDeltas(),
+  toolInputs: toolInputs(),
+  toRunResult: toRunResult(),
+};
+
+describe('an unsubscribe at every moment of a view', () => {
+  it.each(Object.entries(views))('%s', (_, view) => {
+    const drawn = events.lettered(reply.toolUse('t', { x: 'y' }));
+    const moments = expectCancellable(probe => {
+      const source = probe.source(['-a-bc-de-f|', '-z|'], { ...drawn, z: b });
+      return view(streamingToolRunner(source, { ...params, tools: [observableTool(probe)] }));
+    });
+    expect(moments.join('\n')).toMatch(/the end of request 2/);
+  });
+
+  it('is shown for every operator there is', () => {
+    // Elsewhere: `eachTurn` gives an iterator, whose `return()` unsubscribes.
+    const shown = ['eachTurn', 'repairToolCalls', ...Object.keys(views), ...Object.keys(producers)];
+    expect(Object.keys(operators).filter(name => !shown.includes(name))).toEqual([]);
   });
 });
 
