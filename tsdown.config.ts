@@ -9,7 +9,14 @@ export default defineConfig({
   // One line an entry; `exports` of package.json has the same names.
   entry,
   // Angular has ES modules only.
-  format: { esm: { entry: { ...entry, angular: 'src/angular/index.ts' } }, cjs: {} },
+  format: {
+    esm: {
+      // What bundlers for browsers take in the place of cross-fetch, see `imports` of package.json.
+      entry: { ...entry, angular: 'src/angular/index.ts', browserFetch: 'src/sources/browserFetch.ts' },
+    },
+    cjs: {},
+  },
+  deps: { neverBundle: ['#fetch'] },
   dts: true,
   // The same code for Node and browsers: dependencies stay imports, nothing is shimmed or polyfilled.
   platform: 'neutral',

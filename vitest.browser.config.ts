@@ -10,6 +10,7 @@ export default defineConfig({
   plugins: [messagesServer()],
   resolve: {
     alias: [
+      { find: '#fetch', replacement: source('./src/sources/browserFetch.ts') },
       { find: /^rx-tool-runner$/, replacement: source('./src/index.ts') },
       { find: /^rx-tool-runner\/angular$/, replacement: source('./src/angular/index.ts') },
       { find: /^rx-tool-runner\/testing$/, replacement: source('./src/testing/index.ts') },
@@ -19,7 +20,6 @@ export default defineConfig({
   optimizeDeps: {
     include: [
       'rxjs',
-      'cross-fetch',
       'eventsource-parser',
       'io-ts',
       'fp-ts',

@@ -38,7 +38,7 @@ const parts: Readonly<Record<string, Part>> = {
   sources: {
     paths: ['sources/'],
     ours: ['port', 'messages', 'logger'],
-    packages: ['rxjs', 'io-ts', 'fp-ts', 'cross-fetch', 'eventsource-parser'],
+    packages: ['rxjs', 'io-ts', 'fp-ts', '#fetch', 'eventsource-parser'],
   },
   operators: {
     paths: ['operators/'],

@@ -1,4 +1,5 @@
-import crossFetch from 'cross-fetch';
+// cross-fetch; in what is bundled for browsers `browserFetch.ts`, by `imports` of package.json.
+import crossFetch from '#fetch';
 import type { ObservableInput } from 'rxjs';
 import type { ResponseHeaders } from './errors';
 
