@@ -24,6 +24,7 @@ export default defineConfig({
       'io-ts',
       'fp-ts',
       'rxjs/testing',
+      'zone.js',
       '@angular/compiler',
       '@angular/core',
       '@angular/core/rxjs-interop',

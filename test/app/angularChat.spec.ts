@@ -260,6 +260,16 @@ it('renders once a frame at most, however many events come', async () => {
   expect(complaints).toEqual([]);
 });
 
+it('answers in the words of the API when that cannot be reached', async () => {
+  const unused = await startServer();
+  await unused.close();
+  const backend = await startBackend({ app: builtApp, upstream: unused.url, apiKey: key });
+  onTestFinished(() => backend.close());
+  const response = await fetch(`${backend.url}/api/v1/messages`, { method: 'POST', body: '{}' });
+  expect(response.status).toBe(502);
+  expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+});
+
 it('lets no other page use the backend', async () => {
   const { url, server } = await open([]);
   const post = (headers: Record<string, string>) =>
