@@ -34,7 +34,7 @@ import type { StreamingTurn, TurnHandle } from '../turn';
 
 /** A run as it stands. Lists and objects in it are never changed, and stay the same ones until something of theirs does. */
 export interface RunSnapshot<T extends TurnHandle = TurnHandle> {
-  /** The turns so far; compactions are among them. */
+  /** The turns so far; compactions are among them. Each keeps the events of its reply, for who subscribes to it later. */
   readonly turns: readonly T[];
   /** The conversation: what was sent, and behind it the reply, as far as it has come. */
   readonly messages: readonly MessageParam[];

@@ -52,7 +52,7 @@ it.each([
   const ask = (what: string) => zone.runOutsideAngular(() => fetch(`/proxy/asks/${what}/${name}`));
   const fixture = zone.run(() => TestBed.createComponent(Answer));
   fixture.autoDetectChanges();
-  const shown = (): string => String((fixture.nativeElement as HTMLElement).textContent);
+  const shown = (): string => (fixture.nativeElement as HTMLElement).textContent;
   const rendered = (text: RegExp): Promise<void> =>
     zone.runOutsideAngular(async () => {
       while (!text.test(shown())) await new Promise(requestAnimationFrame);
