@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
@@ -5,7 +6,9 @@ import {
   concatMap,
   concat,
   defer,
+  delay,
   EMPTY,
+  from,
   map,
   mergeAll,
   mergeMap,
@@ -15,6 +18,7 @@ import {
   tap,
   throwError,
   toArray,
+  type Observable,
 } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import {
@@ -238,6 +242,40 @@ describe('replay', () => {
       expectObservable(events$).toBe('-a--bc---d-e-----(f|)', values);
       expectObservable(defer(() => replay(cassette, { speed: 0.5 }).stream(request)), '^----!').toBe('--a--', values);
     });
+  });
+});
+
+describe('whatever is streamed, and however it is cut', () => {
+  const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+  const gaps = fc.array(fc.nat(40), { minLength: 64, maxLength: 64 });
+
+  it('is replayed in the very frames in which it came', () => {
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 5 }), gaps, (said, chunk, waits) => {
+        const all = events.of(reply.of([block.text(said), block.toolUse('t', { said })]), { chunk });
+        const scheduler = new TestScheduler(() => true);
+        const timed = (stream$: Observable<MessageStreamEvent>): [number, MessageStreamEvent][] => {
+          const seen: [number, MessageStreamEvent][] = [];
+          scheduler.run(({ flush }) => {
+            const start = scheduler.now();
+            stream$.subscribe(event => seen.push([scheduler.now() - start, event]));
+            flush();
+          });
+          return seen;
+        };
+        const lines: string[] = [];
+        const paced$ = from(all).pipe(
+          concatMap((event, index) => of(event).pipe(delay(waits[index % waits.length] ?? 0))),
+        );
+        const source = record({ create: () => EMPTY, stream: () => paced$ }, line => lines.push(line), {
+          scheduler,
+        });
+        const recorded = timed(source.stream(request));
+        expect(recorded.map(([, event]) => event)).toEqual(all);
+        expect(timed(replay(lines.join('\n')).stream(request))).toEqual(recorded);
+      }),
+      { numRuns: 50 },
+    );
   });
 });
 
