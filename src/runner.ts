@@ -162,6 +162,13 @@ const sharedPrefix = (before: readonly MessageParam[], after: readonly MessagePa
   return length;
 };
 
+/** What a run of streams needs beside: a parameter, so that a bundle in which nothing streams is without it. */
+interface Streaming {
+  readonly turnOf: (core: TurnCore) => StreamingTurn;
+  readonly accumulator: () => MessageAccumulator;
+  readonly completed: (received: MessageAccumulator) => Message;
+}
+
 /** One run: all that a subscription to a runner does. */
 class Run implements TurnLoop {
   state: RunnerState;
@@ -186,7 +193,7 @@ class Run implements TurnLoop {
     private readonly plan: Plan,
     private readonly source: MessageSource,
     private readonly subscriber: Subscriber<StreamingTurn | Turn>,
-    private readonly streaming: boolean,
+    private readonly streaming: Streaming | undefined,
   ) {
     this.state = takeState(plan) ?? plan.state;
     this.pool = plan.pool;
@@ -288,7 +295,7 @@ class Run implements TurnLoop {
     // A compaction is passed over: it has the index of the turn that asked for it.
     const index = kind === 'compaction' ? Math.max(0, this.#index - 1) : this.#index++;
     const core = new TurnCore(this, kind, index, request);
-    core.turn = (this.streaming ? streamingTurnOf(core) : turnOf(core)) as unknown as Replied<StreamingTurn>;
+    core.turn = (this.streaming?.turnOf ?? turnOf)(core) as unknown as Replied<StreamingTurn>;
     this.#current = core;
     return core;
   }
@@ -325,7 +332,7 @@ class Run implements TurnLoop {
 
   #send(kind: TurnKind, request: Readonly<MessageCreateParams>): void {
     const core = this.#turn(kind, request);
-    if (this.streaming) this.#stream(core);
+    if (this.streaming) this.#stream(core, this.streaming);
     else this.#create(core);
   }
 
@@ -347,7 +354,7 @@ class Run implements TurnLoop {
     );
   }
 
-  #stream(core: TurnCore): void {
+  #stream(core: TurnCore, { accumulator, completed }: Streaming): void {
     this.#emit(core);
     if (this.subscriber.closed) return;
     const received = (this.#accumulator = accumulator());
@@ -623,7 +630,7 @@ const runner = <T extends Turn | StreamingTurn>(
   name: string,
   source: MessageSource,
   params: ToolRunnerParams,
-  streaming: boolean,
+  streaming?: Streaming,
 ): Observable<T> => {
   const planned = plan(name, params);
   return new Observable<T>(subscriber => {
@@ -655,7 +662,7 @@ const runner = <T extends Turn | StreamingTurn>(
  * ```
  */
 export const toolRunner = (source: MessageSource, params: ToolRunnerParams): Observable<Turn> =>
-  runner('toolRunner', source, params, false);
+  runner('toolRunner', source, params);
 
 /**
  * The same loop with every reply streamed: an Observable of turns that are themselves Observables of events, each
@@ -677,4 +684,9 @@ export const toolRunner = (source: MessageSource, params: ToolRunnerParams): Obs
 export const streamingToolRunner = (
   source: MessageSource,
   params: ToolRunnerParams,
-): Observable<StreamingTurn> => runner('streamingToolRunner', source, params, true);
+): Observable<StreamingTurn> =>
+  runner('streamingToolRunner', source, params, {
+    turnOf: streamingTurnOf,
+    accumulator,
+    completed,
+  });
