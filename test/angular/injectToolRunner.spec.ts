@@ -12,8 +12,8 @@ import {
 } from '@angular/core';
 import { TestBed } from '@angular/core/testing';
 import * as t from 'io-ts';
-import { concatAll, defer, of, toArray, type Observable } from 'rxjs';
-import { finalMessage, scripted, tool, type RunnableTool } from 'rx-tool-runner';
+import { concatAll, defer, EMPTY, of, Subject, toArray, type Observable } from 'rxjs';
+import { approveToolCalls, finalMessage, scripted, tool, type RunnableTool } from 'rx-tool-runner';
 import {
   injectToolRunner,
   injectTools,
@@ -173,35 +173,63 @@ describe('tools', () => {
     expect(() => injectTools(() => [])).toThrow(/injection context/);
   });
 
-  it.each([
-    ['a run', (read: () => string) => read()],
-    ['an Observable of a run', (read: () => string) => defer(() => of(read()))],
-  ])('make no effect depend on the signals that they read: %s', (_, use) => {
-    const source = scripted([
-      calls(call('toolu_1', 'get_weather')),
-      says('done'),
-      calls(call('toolu_1', 'get_weather')),
-      says('done'),
-    ]);
-    configure(provideFakeToolRunner(source));
+  it('make no effect depend on what a run reads that is subscribed to in it', () => {
     const unit = signal('celsius');
-    const again = signal(0);
-    let runs = 0;
+    const read: string[] = [];
+    configure(
+      provideToolRunner(
+        withMessageSource({
+          create: () => defer(() => (read.push(unit()), of(says('done')))),
+          stream: () => EMPTY,
+        }),
+        withDefaults({ model: 'm', max_tokens: 7 }),
+      ),
+    );
     const { toolRunner } = runner();
+    const again = signal(0);
     TestBed.runInInjectionContext(() =>
       effect(() => {
         again();
-        runs++;
-        toolRunner({ messages, tools: [weather(() => use(unit))] }).subscribe();
+        toolRunner({ messages }).subscribe();
       }),
     );
     TestBed.tick();
     unit.set('kelvin');
     TestBed.tick();
-    expect(runs).toBe(1);
+    expect(read).toEqual(['celsius']);
     again.set(1);
     TestBed.tick();
+    expect(read).toEqual(['celsius', 'kelvin']);
+  });
+
+  it.each([
+    ['in run', (read: () => string) => read()],
+    ['in an Observable of run', (read: () => string) => defer(() => of(read()))],
+  ])('make no effect depend on what they read that starts them: %s', (_, use) => {
+    configure(provideFakeToolRunner(callsWeather()));
+    const unit = signal('celsius');
+    const approved = signal(false);
+    const approvals$ = new Subject<boolean>();
+    let runs = 0;
+    let read = '';
+    const tools = [weather(() => use(() => (read = unit())))];
+    const seen = collect(
+      runner()
+        .toolRunner({ messages, tools })
+        .pipe(approveToolCalls(() => approvals$)),
+    );
+    TestBed.runInInjectionContext(() =>
+      effect(() => {
+        runs++;
+        if (approved()) approvals$.next(true);
+      }),
+    );
+    TestBed.tick();
+    approved.set(true);
+    TestBed.tick();
+    expect({ read, completed: seen.completed, runs }).toEqual({ read: 'celsius', completed: true, runs: 2 });
+    unit.set('kelvin');
+    TestBed.tick();
     expect(runs).toBe(2);
-    expect(source.requests).toHaveLength(4);
   });
 });

@@ -12,6 +12,7 @@ import {
   type SchedulerLike,
 } from 'rxjs';
 import {
+  compactWhen,
   RunnerError,
   scripted,
   streamingToolRunner,
@@ -26,7 +27,7 @@ import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/sources/eventsOf';
 import { silent } from '../support/logger';
 import { marbles } from '../support/marbles';
-import { call, calls, result, says, user } from '../support/replies';
+import { call, calls, message, result, says, user } from '../support/replies';
 import { fakeTool } from '../support/tools';
 import { configure, setUpTestBed } from './support';
 
@@ -202,6 +203,25 @@ describe('toRunSignals', () => {
     );
     expect(run.turns()).toHaveLength(2);
     expect(run.messages()).toEqual([...messages, assistant(says('whole'))]);
+  });
+
+  it('passes over a compaction: the text stays, the conversation is what comes of it', () => {
+    configure();
+    const compacted = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+      stop_reason: 'compaction',
+    });
+    const compaction$ = new Subject<Message>();
+    const { frames$, scheduler } = manualFrames();
+    const run$ = streamingToolRunner(scripted([says('Hello there'), compaction$]), params).pipe(
+      compactWhen(() => true),
+    );
+    const run = signalsOf(run$, scheduler);
+    frames$.next();
+    expect(shown(run)).toMatchObject({ turns: 2, text: 'Hello there', status: 'compacting' });
+    compaction$.next(compacted);
+    compaction$.complete();
+    expect(shown(run)).toMatchObject({ turns: 2, text: 'Hello there', status: 'done' });
+    expect(run.messages()).toEqual([assistant(compacted)]);
   });
 
   it('ends with its injector: the request is aborted, and no signal changes any more', () => {

@@ -1,5 +1,6 @@
 import '@angular/compiler';
 import {
+  HttpClient,
   HttpEventType,
   HttpHeaderResponse,
   HttpHeaders,
@@ -12,10 +13,11 @@ import {
 } from '@angular/common/http';
 import { HttpTestingController, provideHttpClientTesting } from '@angular/common/http/testing';
 import { TestBed } from '@angular/core/testing';
-import { of } from 'rxjs';
+import { concat, from, mergeMap, of } from 'rxjs';
 import { APIConnectionError, OverloadedError, type MessageStreamEvent } from 'rx-tool-runner';
 import { injectToolRunner, provideToolRunner, withHttpClient, withMessagesApi } from 'rx-tool-runner/angular';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { httpClientFetch } from '../../src/angular/httpClientFetch';
 import { eventsOf } from '../../src/sources/eventsOf';
 import { collect } from '../support/collect';
 import { says, user } from '../support/replies';
@@ -173,5 +175,21 @@ describe('withHttpClient', () => {
     asked().error(new Event('error') as ProgressEvent);
     http().verify();
     expect(seen).toHaveLength(2);
+  });
+
+  it('sends one request for an answer that is read twice', () => {
+    const request = {
+      method: 'POST',
+      headers: {},
+      body: '{}',
+      signal: new AbortController().signal,
+    } as const;
+    const texts$ = from(httpClientFetch(TestBed.inject(HttpClient))('/once', request)).pipe(
+      mergeMap(response => concat(response.text(), response.text())),
+    );
+    const texts = collect(texts$);
+    http().expectOne('/once').flush('said once');
+    expect(texts).toMatchObject({ values: ['said once', 'said once'], completed: true });
+    http().verify();
   });
 });
