@@ -218,7 +218,10 @@ describe('toRunSignals', () => {
     const run = signalsOf(run$, scheduler);
     frames$.next();
     expect(shown(run)).toMatchObject({ turns: 2, text: 'Hello there', status: 'compacting' });
+    expect(run.messages()).toEqual([...messages, assistant(says('Hello there'))]);
     compaction$.next(compacted);
+    frames$.next();
+    expect(run.messages()).toHaveLength(2);
     compaction$.complete();
     expect(shown(run)).toMatchObject({ turns: 2, text: 'Hello there', status: 'done' });
     expect(run.messages()).toEqual([assistant(compacted)]);
