@@ -5,7 +5,9 @@
  * what is measured runs as it stands here.
  */
 import { TextDecoder, TextEncoder } from 'node:util';
+import { createAnthropic } from '@ai-sdk/anthropic';
 import Anthropic from '@anthropic-ai/sdk';
+import { jsonSchema, streamText, tool } from 'ai';
 import { finalMessage, messagesApi, streamingToolRunner, toolInputs } from 'rx-tool-runner';
 import { lastValueFrom, map, tap } from 'rxjs';
 
@@ -113,12 +115,27 @@ const lengthOf = ({ content }) => {
 /**
  * The reply as a message, and then the length of what it says.
  *
- * @type {Readonly<Record<'ours' | 'sdk' | 'hand', (chunks: readonly Uint8Array[]) => Promise<number>>>}
+ * @type {Readonly<Record<'ours' | 'sdk' | 'ai' | 'hand', (chunks: readonly Uint8Array[]) => Promise<number>>>}
  */
 export const readers = {
   ours: async chunks => lengthOf(await lastValueFrom(oursOf(chunks).pipe(finalMessage()))),
 
   sdk: async chunks => lengthOf(await sdkOf(chunks).finalMessage()),
+
+  ai: async chunks => {
+    const { model, max_tokens, messages } = params();
+    const result = streamText({
+      model: createAnthropic({ apiKey, fetch: answering(chunks) })(model),
+      maxOutputTokens: max_tokens,
+      messages,
+      // Without `execute`: the call is read, and not run.
+      tools: { write: tool({ inputSchema: jsonSchema({ type: 'object' }) }) },
+    });
+    const [call] = await result.toolCalls;
+    return call === undefined
+      ? (await result.text).length
+      : /** @type {{ text: string }} */ (call.input).text.length;
+  },
 
   /** What has to be done in any case: decode, split, `JSON.parse`, append. */
   hand: async chunks => {
