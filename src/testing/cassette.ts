@@ -62,19 +62,38 @@ export const isRecorded = (recorded: unknown, asked: unknown): boolean => {
   return new RegExp(`^${parts.join('[^]*')}$`).test(asked);
 };
 
+const parsedLine = (text: string, number: number): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SyntaxError(`cassette: line ${number} is no JSON`);
+  }
+};
+
+const isCount = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
+
+const tags: readonly unknown[] = ['request', 'next', 'error', 'complete', 'unsubscribe'];
+
+/** Whether it has what orders the lines and draws them; what else is in it is as it was written. */
+const isLine = (value: unknown): value is CassetteLine => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { tag, at, request, name } = value as Readonly<Record<string, unknown>>;
+  if (tag === 'cassette') return true;
+  return isCount(at) && (tag === 'tool' ? typeof name === 'string' : tags.includes(tag) && isCount(request));
+};
+
 /**
  * The lines of a cassette.
  *
- * Throws a `SyntaxError` that names the line which is no JSON, and for a text that is no cassette of version 1.
+ * Throws a `SyntaxError` that names the line which is no JSON, or none of a cassette, and for a text that is no cassette
+ * of version 1.
  */
 export const linesOf = (cassette: string): readonly CassetteLine[] => {
   const lines = cassette.split('\n').flatMap((text, index): CassetteLine[] => {
     if (text.trim() === '') return [];
-    try {
-      return [JSON.parse(text) as CassetteLine];
-    } catch {
-      throw new SyntaxError(`cassette: line ${index + 1} is no JSON`);
-    }
+    const line = parsedLine(text, index + 1);
+    if (!isLine(line)) throw new SyntaxError(`cassette: line ${index + 1} is none of a cassette`);
+    return [line];
   });
   const [head, ...rest] = lines as readonly Partial<CassetteLine>[];
   if (head?.tag !== 'cassette' || (head as { version?: unknown }).version !== 1)

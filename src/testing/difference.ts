@@ -1,6 +1,12 @@
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
+const isPlain = (value: object): boolean =>
+  [Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+
+/** Whether all there is to compare are fields: an error, a date or a map has none of its own. */
+const hasFields = (value: object): boolean => isPlain(value) || Object.keys(value).length > 0;
+
 const shown = (value: unknown): string => {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
@@ -8,7 +14,7 @@ const shown = (value: unknown): string => {
 
 /**
  * Where two JSON values first differ, and how, in words; undefined where they are equal. A field that is undefined counts
- * as absent, as it does in JSON.
+ * as absent, as it does in JSON. What is no JSON and has no fields, an error or a date say, is equal to itself only.
  *
  * @param same whether two values that are not equal are to count as such
  */
@@ -19,7 +25,13 @@ export const difference = (
   same: (expected: unknown, actual: unknown) => boolean = Object.is,
 ): string | undefined => {
   if (expected === actual || same(expected, actual)) return undefined;
-  if (isObject(expected) && isObject(actual) && Array.isArray(expected) === Array.isArray(actual)) {
+  if (
+    isObject(expected) &&
+    isObject(actual) &&
+    Array.isArray(expected) === Array.isArray(actual) &&
+    hasFields(expected) &&
+    hasFields(actual)
+  ) {
     for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
       const at = Array.isArray(expected) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
       const found = difference(expected[key], actual[key], at, same);

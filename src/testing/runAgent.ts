@@ -1,4 +1,4 @@
-import { mergeMap, Observable, of, tap, type MonoTypeOperatorFunction } from 'rxjs';
+import { catchError, EMPTY, mergeMap, Observable, of, tap, type MonoTypeOperatorFunction } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
 import { isRunnableTool, jsonSchemaTool, runTool, type RunnableTool, type ToolOutput } from '../tools';
@@ -108,6 +108,15 @@ class Recording {
   }
 }
 
+/** A lane has one label, and a label one lane. */
+const checkLabels = (labels: readonly string[]): void => {
+  const taken = new Set(['turns', 'model']);
+  for (const label of labels) {
+    if (taken.has(label)) throw new TypeError(`runAgent: there are two lanes '${label}'`);
+    taken.add(label);
+  }
+};
+
 const isTurn = (value: unknown): value is TurnHandle =>
   typeof value === 'object' && value !== null && 'message$' in value && 'settled$' in value;
 
@@ -143,7 +152,8 @@ const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
  * search:  --^---!
  * ```
  *
- * Not to be called inside of a `TestScheduler.run`, since it is one. Throws what `agent` throws.
+ * Not to be called inside of a `TestScheduler.run`, since it is one. Throws what `agent` throws, and a `TypeError` for two
+ * lanes of one label, such as a tool named `model`.
  *
  * @example
  * ```ts run
@@ -207,9 +217,12 @@ export const runAgent = <
             recording,
           );
     const source = marbleSource(helpers, model, replies, error);
+    const runnable = Object.entries(tools).map(toolOf);
+    const labels = [...runnable.map(({ name }) => name), ...Object.keys(hot), ...Object.keys(cold)];
+    checkLabels(labels);
     const parts = {
       source,
-      tools: Object.entries(tools).map(toolOf),
+      tools: runnable,
       hot: observables('hot', hot),
       cold: observables('cold', cold),
     };
@@ -227,7 +240,8 @@ export const runAgent = <
     scheduler.schedule(() => subscription.unsubscribe(), unsubscribedFrame);
     const seen$ = run$.pipe(
       tap(value => values.push(value)),
-      mergeMap(value => (isTurn(value) ? value.message$ : of(value))),
+      // The error of a turn is the run's, which comes by itself, unless the run is resumed.
+      mergeMap(value => (isTurn(value) ? value.message$.pipe(catchError(() => EMPTY)) : of(value))),
     );
     const subscription = seen$.subscribe({
       next: value => recording.enter(letterOf(value)),
@@ -240,7 +254,6 @@ export const runAgent = <
     helpers.flush();
 
     const spans = source.subscriptions.map(log => ({ from: log.subscribedFrame, to: log.unsubscribedFrame }));
-    const labels = [...parts.tools.map(({ name }) => name), ...Object.keys(hot), ...Object.keys(cold)];
     const lanes = recording.lanes(spans, labels);
     const timeline = printed(lanes);
     return {

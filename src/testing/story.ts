@@ -78,6 +78,10 @@ const editsBetween = (
   return edits;
 };
 
+/** Names come from the model, or a file: what breaks a line, or is no character of XML, is not drawn. */
+const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\uFFFE\uFFFF]/gu, '\uFFFD');
+
 /** What a cassette tells. */
 export const storyOf = (cassette: string): Story => {
   const episodes: Episode[] = [];
@@ -98,7 +102,7 @@ export const storyOf = (cassette: string): Story => {
       const before = params.at(-1);
       if (before !== undefined) {
         const found = editsBetween(before, replyOf(values.at(-1) ?? []), line.params);
-        if (found.length > 0) edits.push({ at: line.at, what: found.join(', ') });
+        if (found.length > 0) edits.push({ at: line.at, what: printable(found.join(', ')) });
       }
       params.push(line.params);
       values.push([]);
@@ -106,7 +110,7 @@ export const storyOf = (cassette: string): Story => {
     } else if (line.tag === 'tool') {
       const key = `${line.turn} ${line.id}`;
       const known = running.get(key);
-      const episode = known ?? begin('tool', line.name, line.at);
+      const episode = known ?? begin('tool', printable(line.name), line.at);
       running.set(key, episode);
       if (line.phase === 'end') {
         episode.to = line.at;

@@ -74,6 +74,14 @@ declare module 'vitest' {
   }
 }
 
+describe('assertAsked, again and again', () => {
+  it('matches a pattern from the start each time, also a global one', () => {
+    const pattern = /second/g;
+    for (let times = 0; times < 3; times++) assertAsked(request, { user: pattern });
+    expect(pattern.lastIndex).toBe(0);
+  });
+});
+
 describe('agentMatchers', () => {
   it('extend the expect of a test runner', () => {
     expect(request).toHaveAsked({ user: 'second' });

@@ -411,5 +411,46 @@ describe('the recorded run of the example', () => {
   });
 });
 
+describe('a cassette of unknown origin', () => {
+  const head = '{"tag":"cassette","version":1}';
+  const asked = {
+    tag: 'request',
+    at: 0,
+    request: 0,
+    kind: 'create',
+    params: { model: 'm', max_tokens: 1, messages: [] },
+  };
+  const called = (name: string) =>
+    [
+      head,
+      JSON.stringify(asked),
+      JSON.stringify({ tag: 'tool', at: 1, turn: 0, id: '1', name, phase: 'start' }),
+    ].join('\n');
+
+  it.each([
+    'null',
+    '1',
+    '[]',
+    '{}',
+    '{"tag":"next","at":0}',
+    '{"tag":"other","at":0,"request":0}',
+    '{"tag":"complete","at":"soon","request":0}',
+    '{"tag":"complete","at":1e999,"request":0}',
+    '{"tag":"tool","at":-1,"name":"t"}',
+    '{"tag":"tool","at":1}',
+  ])('is refused by the line that is none: %s', line => {
+    const wrong = new SyntaxError('cassette: line 2 is none of a cassette');
+    for (const read of [replay, toMarbles, toSvg]) expect(() => read(`${head}\n${line}`)).toThrow(wrong);
+  });
+
+  it('is drawn without what breaks a line, or is no character of XML', () => {
+    const hostile = called('</text><script>\u0000\u001b\n\u2028\ud800\uffff"&😀');
+    const drawn = toSvg(hostile);
+    expect(drawn).toContain(`&lt;/text&gt;&lt;script&gt;${'\uFFFD'.repeat(6)}&quot;&amp;😀</text>`);
+    expect(drawn).not.toContain('<script');
+    expect(toMarbles(hostile).split('\n')).toHaveLength(3);
+  });
+});
+
 /** The weather without its delay. */
 const fakeWeather = { ...getWeather, run: () => 'sunny, 20 °C' };

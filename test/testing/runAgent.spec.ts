@@ -1,9 +1,11 @@
-import { delay, mergeAll, mergeMap, of, timer, type Observable } from 'rxjs';
+import { delay, EMPTY, mergeAll, mergeMap, of, timer, type Observable } from 'rxjs';
 import {
+  APIConnectionError,
   approveToolCalls,
   finalMessage,
   interject,
   jsonSchemaTool,
+  resumeOnError,
   RunnerError,
   stepBy,
   streamingToolRunner,
@@ -173,6 +175,41 @@ describe('runAgent', () => {
       words:  ^----!
     `);
     assertAsked(seen.requests[1], { user: 'wait!' });
+  });
+
+  // prettier-ignore
+  it('goes on where the run is resumed in mid-stream', () => {
+    const drawn = events.lettered(b);
+    const seen = runAgent(({ source }) => streamingToolRunner(source, params).pipe(resumeOnError({ count: 1, delay: 10 })), {
+      model: ['-abc#', '-abcde(f|)'],
+      replies: { ...drawn, x: b },
+      error: new APIConnectionError('reset'),
+    });
+    seen.toBe(`
+      turns:  --------------------(x|)
+      model:  ^---!---------^-----!
+    `);
+    expect(seen.error).toBeUndefined();
+    expect(seen.values).toHaveLength(2);
+  });
+
+  it.each([
+    ['a tool named like a lane of its own', { tools: { model: '-' } }, 'model'],
+    ['a lane named like that of what is emitted', { hot: { turns: '-' } }, 'turns'],
+    ['a tool and a question of one name', { tools: { ask: '-' }, cold: { ask: '-' } }, 'ask'],
+  ])('refuses two lanes of one label: %s', (_, given, label) => {
+    expect(() => runAgent(() => EMPTY, { model: [], replies: {}, ...given })).toThrow(
+      new TypeError(`runAgent: there are two lanes '${label}'`),
+    );
+  });
+
+  it('takes no error, date or map for another one', () => {
+    const [error, date, map] = [new Error('one'), new Date(1), new Map()];
+    const outputs = { e: new Error('two'), d: new Date(2), m: new Map([[1, 2]]), o: {} };
+    const emitting = (...values: unknown[]) =>
+      runAgent(() => of(...values), { model: [], replies: {}, outputs });
+    expect(emitting(error, date, map).timeline).toBe('turns:  (???|)');
+    expect(emitting(outputs.e, outputs.d, outputs.m, {}).timeline).toBe('turns:  (edmo|)');
   });
 
   it('throws what the agent throws', () => {
