@@ -6,6 +6,7 @@ import {
   scan,
   skip,
   startWith,
+  type Observable,
   type OperatorFunction,
 } from 'rxjs';
 import type { ToolUseBlock } from '../messages';
@@ -43,9 +44,13 @@ const after =
     }
   };
 
+/** The calls of one turn that run, whenever one of them starts, makes progress or ends. */
+export const runningCalls = ({ index, toolEvents$ }: TurnHandle): Observable<readonly OpenCall[]> =>
+  toolEvents$.pipe(scan(after(index), none));
+
 /** The calls of one turn that run; none before it has any, and none when it is over. */
-const ofTurn = ({ index, toolEvents$ }: TurnHandle) =>
-  toolEvents$.pipe(scan(after(index), none), startWith(none), endWith(none), distinctUntilChanged(), skip(1));
+const ofTurn = (turn: TurnHandle): Observable<readonly OpenCall[]> =>
+  runningCalls(turn).pipe(startWith(none), endWith(none), distinctUntilChanged(), skip(1));
 
 /**
  * The calls that run now, in the order they started, with their latest progress: a list at once, which is empty, and

@@ -9,7 +9,6 @@ import {
   merge,
   mergeMap,
   of,
-  scan,
   startWith,
   take,
   throwError,
@@ -17,6 +16,7 @@ import {
   type OperatorFunction,
 } from 'rxjs';
 import type { TurnHandle } from '../turn';
+import { runningCalls } from './openCalls';
 
 /**
  * What a run is at: `requesting` until something of the reply is there, `replying` while it streams in, `calling` while
@@ -24,18 +24,6 @@ import type { TurnHandle } from '../turn';
  * the conversation, or over: `done` or `failed`.
  */
 export type RunStatus = 'requesting' | 'replying' | 'calling' | 'waiting' | 'compacting' | 'done' | 'failed';
-
-/** How many of a turn's calls run. */
-const running = ({ toolEvents$ }: TurnHandle): Observable<number> =>
-  toolEvents$.pipe(
-    scan((open, { type, call }) => {
-      // Calls that were denied end without a start.
-      if (type === 'start') return new Set(open).add(call.id);
-      return type === 'end' && open.has(call.id) ? new Set([...open].filter(id => id !== call.id)) : open;
-    }, new Set<string>()),
-    distinctUntilChanged(),
-    map(({ size }) => size),
-  );
 
 const ofTurn = (turn: TurnHandle): Observable<RunStatus> => {
   const compacts = turn.kind === 'compaction';
@@ -51,7 +39,11 @@ const ofTurn = (turn: TurnHandle): Observable<RunStatus> => {
       turn.message$.pipe(map((): RunStatus => 'waiting')),
       // Its error is the run's, which comes by itself, unless the run is resumed.
     ).pipe(catchError(() => EMPTY)),
-    running(turn).pipe(map((count): RunStatus => (count > 0 ? 'calling' : 'waiting'))),
+    runningCalls(turn).pipe(
+      // Calls that were denied end without a start.
+      distinctUntilChanged(),
+      map((calls): RunStatus => (calls.length > 0 ? 'calling' : 'waiting')),
+    ),
     turn.settled$.pipe(mergeMap(({ next }): RunStatus[] => (next === 'request' ? ['requesting'] : []))),
   );
 };

@@ -22,7 +22,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../support/async';
 import { startApi } from '../support/api';
 import { silent } from '../support/logger';
-import { call, calls, message, result, says, user } from '../support/replies';
+import { assistant, call, calls, message, result, results, says, user } from '../support/replies';
 import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';
 
@@ -38,8 +38,6 @@ const one = calls(call('1', 't'));
 const end = 'done';
 const hm = says('hm');
 
-const assistant = ({ content }: Message): MessageParam => ({ role: 'assistant', content });
-const results = (...content: ReturnType<typeof result>[]): MessageParam => ({ role: 'user', content });
 const pause = (text: string): Message => says(text, { stop_reason: 'pause_turn' });
 const cut = (...blocks: readonly ToolUseBlock[]): Message => message(blocks, { stop_reason: 'max_tokens' });
 

@@ -14,7 +14,7 @@ import {
 import { describe, expect, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { silent } from '../support/logger';
-import { call, calls, message, result, says, textBlock, user } from '../support/replies';
+import { assistant, call, calls, message, result, results, says, textBlock, user } from '../support/replies';
 import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
@@ -29,9 +29,6 @@ const params = {
 const end = says('done');
 const one = calls(call('1', 't'));
 const go = user('go');
-
-const assistant = (reply: Message): MessageParam => ({ role: 'assistant', content: reply.content });
-const results = (...content: ReturnType<typeof result>[]): MessageParam => ({ role: 'user', content });
 
 const histories = ({ requests }: ScriptedSource): (readonly MessageParam[])[] =>
   requests.map(({ messages }) => messages);

@@ -1,7 +1,7 @@
 import type { ContentBlock, Message, ToolUseBlock } from 'rx-tool-runner';
 import { block, reply } from 'rx-tool-runner/testing';
 
-export { user } from 'rx-tool-runner/testing';
+export { assistant, results, user } from 'rx-tool-runner/testing';
 
 /** A reply with what matters given, and the rest as the API fills it in; it ends the run unless the fields say else. */
 export const message = (content: readonly ContentBlock[], fields: Partial<Message> = {}): Message =>
