@@ -1,7 +1,7 @@
 import type { Message, MessageStreamEvent } from '../messages';
 import { eventsOf } from '../sources/eventsOf';
 
-const letters = 'abcdefghijklmnopqrstuvwxyz';
+const alphabet = 'abcdefghijklmnopqrstuvwxyz';
 
 /** The events in which the API streams a reply. */
 export const events = {
@@ -14,30 +14,41 @@ export const events = {
     eventsOf(message, chunk),
 
   /**
-   * The events of a reply by letters, the first is `a`: the values of a diagram that draws each of them.
+   * The events of a reply by letters: the values of a diagram that draws each of them.
    *
-   * Throws a `RangeError` if the alphabet does not suffice.
+   * Throws a `RangeError` if there are more events than letters.
    *
    * @param chunk as in `of`
+   * @param letters the letters, in order, where the alphabet is taken by another reply of the same diagrams
    *
    * @example
    * ```ts run
    * import { events, reply } from 'rx-tool-runner/testing';
    *
    * const drawn = events.lettered(reply.text('Hello'));
-   * console.log(Object.values(drawn).map(({ type }) => type).join('\n'));
+   * const capital = events.lettered(reply.text('Bye'), { letters: 'ABCDEF' });
+   * for (const [letter, { type }] of Object.entries({ ...drawn, ...capital })) console.log(letter, type);
    * ```
    *
    * ```text
-   * message_start
-   * content_block_start
-   * content_block_delta
-   * content_block_stop
-   * message_delta
-   * message_stop
+   * a message_start
+   * b content_block_start
+   * c content_block_delta
+   * d content_block_stop
+   * e message_delta
+   * f message_stop
+   * A message_start
+   * B content_block_start
+   * C content_block_delta
+   * D content_block_stop
+   * E message_delta
+   * F message_stop
    * ```
    */
-  lettered: (message: Message, { chunk = Infinity } = {}): Readonly<Record<string, MessageStreamEvent>> => {
+  lettered: (
+    message: Message,
+    { chunk = Infinity, letters = alphabet } = {},
+  ): Readonly<Record<string, MessageStreamEvent>> => {
     const all = eventsOf(message, chunk);
     if (all.length > letters.length) {
       throw new RangeError(`events.lettered: ${all.length} events are more than there are letters`);

@@ -65,4 +65,11 @@ describe('events', () => {
       new RangeError('events.lettered: 35 events are more than there are letters'),
     );
   });
+
+  it('have the letters that are given, for a second reply of the same diagrams', () => {
+    const drawn = events.lettered(reply.text('hi'), { letters: 'UVWXYZ' });
+    expect(Object.keys(drawn).join('')).toBe('UVWXYZ');
+    expect(Object.values(drawn)).toEqual(events.of(reply.text('hi')));
+    expect(() => events.lettered(reply.text('hi'), { letters: 'VWXYZ' })).toThrow(RangeError);
+  });
 });
