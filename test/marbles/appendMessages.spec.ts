@@ -15,10 +15,9 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, reply, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -28,19 +27,12 @@ import {
   passesOverCompaction,
   play,
   reasons,
-  replies,
-  results,
 } from '../support/operatorLaws';
-import { call, calls, result, says, user } from '../support/replies';
 import { lastSettled, runners } from '../support/runners';
-import { fakeTool } from '../support/tools';
+import { answered, draw, go, one, tools } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
 const follow = user('and?');
-const one = calls(call('1', 't'));
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(result('1', 'x'))];
 
 expectNothingUnhandled();
 
@@ -63,60 +55,55 @@ describe('appendMessages', () => {
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('E2 sends follow-ups behind the results, and is asked when the tools have run', marbles(m => {
-      const first$ =  m.cold('--(r|)            ', { r: one });
-      const tool$ =   m.cold(  '--(x|)          ', { x: 'x' });
-      const given$ =  m.cold(    '-a-b-|        ', { a: user('a'), b: [user('b'), user('c')] });
-      const second$ = m.cold(         '-(r|)    ', { r: end });
-      const ran =            '--^-!             ';
-      const asked =          '----^----!        ';
-      const asked2 =         '---------^!       ';
-      const turns =          '--a-------(b|)    ';
+    it('E2 sends follow-ups behind the results, and is asked when the tools have run', () => {
+      const seen = draw(run, ({ cold }) => appendMessages(onFirst(cold.given)), {
+        model: ['--(a|)', '-(e|)'],
+        tools: { t: '--(x|)' },
+        cold: { given: ['-p-q-|', { p: user('a'), q: [user('b'), user('c')] }] },
+      });
+      seen.toBe(`
+        turns:  --a-------(e|)
+        model:  ^-!------^!
+        t:      --^-!
+        given:  ----^----!
+      `);
+      expect(histories(seen)).toEqual([[go], [...answered, user('a'), user('b'), user('c')]]);
+    });
 
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(appendMessages(onFirst(given$)), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(given$).toHaveSubscriptions(asked);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)).toEqual([[go], [...answered, user('a'), user('b'), user('c')]]);
-    }));
-
-    // prettier-ignore
-    it('E3 makes a run go on that would have ended, until it emits nothing', marbles(m => {
-      const first$ =  m.cold('-(r|)       ', { r: says('a') });
-      const second$ = m.cold( '-(r|)      ', { r: says('b') });
-      const third$ =  m.cold(  '-(r|)     ', { r: end });
-      const asked2 =         '-^!         ';
-      const asked3 =         '--^!        ';
-      const settled =        '-ab(e|)     ';
-
-      const source = scripted([first$, second$, third$]);
-      const run$ = run(source, params).pipe(appendMessages((_turn, index) => (index < 2 ? user(`and ${index}?`) : undefined)));
-      m.expect(run$.pipe(reasons)).toBeObservable(settled, { a: 'append', b: 'append', e: 'end_turn' });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.flush();
-      expect(histories(source)[2]).toEqual([
-        go, assistant(says('a')), user('and 0?'), assistant(says('b')), user('and 1?'),
+    it('E3 makes a run go on that would have ended, until it emits nothing', () => {
+      const following = appendMessages((_turn, index) => (index < 2 ? user(`and ${index}?`) : undefined));
+      const seen = draw(run, () => pipe(following, reasons), {
+        model: ['-(h|)', '-(i|)', '-(e|)'],
+        replies: { h: reply.text('a'), i: reply.text('b'), e: end },
+        outputs: { a: 'append', e: 'end_turn' },
+      });
+      seen.toBe(`
+        turns:  -aa(e|)
+        model:  ^!^!
+        model:  -^!
+      `);
+      expect(histories(seen)[2]).toEqual([
+        go,
+        assistant(reply.text('a')),
+        user('and 0?'),
+        assistant(reply.text('b')),
+        user('and 1?'),
       ]);
-    }));
+    });
 
     it('is bounded by max_iterations, and what it has appended is in the final state', () => {
       const seen = play(
         run,
-        [says('a'), says('b')],
+        [reply.text('a'), reply.text('b')],
         appendMessages(() => follow),
         { max_iterations: 2 },
       );
       expect(seen.settled.map(({ reason }) => reason)).toEqual(['append', 'max_iterations']);
       expect(lastSettled(seen).state.messages).toEqual([
         go,
-        assistant(says('a')),
+        assistant(reply.text('a')),
         follow,
-        assistant(says('b')),
+        assistant(reply.text('b')),
         follow,
       ]);
     });
@@ -139,30 +126,30 @@ describe('appendMessages', () => {
         appendMessages(({ draft, message, index }) =>
           index > 0 ? undefined : [{ role: 'user', content: JSON.stringify(draft.messages.length) }, message],
         ),
-        { tools: [fakeTool('t', () => 'x')] },
+        { tools },
       );
       // The history that it makes ends in a call, which the API refuses.
       expect(seen.error).toBeInstanceOf(RunnerError);
       const said = play(
         run,
-        [says('a'), end],
-        appendMessages(onFirst([user('what?'), says('mine'), user('go on')])),
+        [reply.text('a'), end],
+        appendMessages(onFirst([user('what?'), reply.text('mine'), user('go on')])),
       );
       expect(histories(said.source)[1]?.slice(2)).toEqual([
         user('what?'),
-        assistant(says('mine')),
+        assistant(reply.text('mine')),
         user('go on'),
       ]);
     });
 
     it('E10 waits for the end of a pause', () => {
-      const paused = says('hm', { stop_reason: 'pause_turn' });
-      const seen = play(run, [paused, says('b'), end], appendMessages(onFirst(follow)));
+      const paused = reply.text('hm', { stop_reason: 'pause_turn' });
+      const seen = play(run, [paused, reply.text('b'), end], appendMessages(onFirst(follow)));
       expect(seen.completed).toBe(true);
       expect(histories(seen.source)).toEqual([
         [go],
         [go, assistant(paused)],
-        [go, assistant(paused), assistant(says('b')), follow],
+        [go, assistant(paused), assistant(reply.text('b')), follow],
       ]);
     });
 

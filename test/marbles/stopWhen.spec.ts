@@ -12,11 +12,10 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, reply } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -25,19 +24,12 @@ import {
   passesOverCompaction,
   play,
   reasons,
-  replies,
-  results,
 } from '../support/operatorLaws';
-import { call, calls, result, says, user } from '../support/replies';
 import { lastSettled, runners } from '../support/runners';
+import { answered, draw, go, one, tools, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(result('1', 'x'))];
 const unused = [fakeTool('t', () => expect.unreachable('the run has been stopped'))];
 
 expectNothingUnhandled();
@@ -61,38 +53,31 @@ describe('stopWhen', () => {
   });
 
   describe.each(runners)('$runner', ({ run, streaming }) => {
-    // prettier-ignore
-    it('ends the run after the first turn that matches, that turn included; no tool of it runs', marbles(m => {
-      const first$ =  m.cold('--(r|)       ', { r: one });
-      const tool$ =   m.cold(  '---(x|)    ', { x: 'x' });
-      const second$ = m.cold(     '--(r|)  ', { r: two });
-      const ran =            '--^--!       ';
-      const asked2 =         '-----^-!     ';
-      const turns =          '--a----(b|)  ';
+    it('ends the run after the first turn that matches, that turn included; no tool of it runs', () => {
+      draw(run, () => stopWhen(({ index }) => index === 1), {
+        model: ['--(a|)', '--(b|)'],
+        tools: { t: '---(x|)' },
+      }).toBe(`
+        turns:  --a----(b|)
+        model:  ^-!--^-!
+        t:      --^--!
+      `);
+    });
 
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(stopWhen(({ index }) => index === 1), replies)).toBeObservable(turns, { a: one, b: two });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('asks each turn, and takes what it is given in time', marbles(m => {
-      const first$ =  m.cold('-(r|)            ', { r: one });
-      const no$ =     m.cold( '-n|             ', { n: false });
-      const second$ = m.cold(   '-(r|)         ', { r: two });
-      const yes$ =    m.cold(    '--n-y-|      ', { n: false, y: true });
-      const asked1 =         '-^-!             ';
-      const asked2 =         '----^-----!      ';
-      const settled =        '---t------(s|)   ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(stopWhen(({ index }) => (index === 0 ? no$ : yes$)), reasons)).toBeObservable(settled, { t: 'tool_use', s: 'stop' });
-      m.expect(no$).toHaveSubscriptions(asked1);
-      m.expect(second$).toHaveSubscriptions('---^!');
-      m.expect(yes$).toHaveSubscriptions(asked2);
-    }));
+    it('asks each turn, and takes what it is given in time', () => {
+      const asking = (...answers: Observable<boolean>[]) => stopWhen(({ index }) => answers[index]);
+      draw(run, ({ cold }) => pipe(asking(cold.no, cold.yes), reasons), {
+        model: ['-(a|)', '-(b|)'],
+        cold: { no: ['-n|', { n: false }], yes: ['--n-y-|', { n: false, y: true }] },
+        outputs: { t: 'tool_use', s: 'stop' },
+      }).toBe(`
+        turns:  ---t------(s|)
+        model:  ^!-^!
+        t:      ---(^!)
+        no:     -^-!
+        yes:    ----^-----!
+      `);
+    });
 
     it.each<[string, () => ReturnType<Parameters<typeof stopWhen>[0]>]>([
       ['a plain value', () => true],
@@ -196,12 +181,14 @@ describe('stopWhen', () => {
 
     it.runIf(streaming)('lets a streamed reply arrive in full', () => {
       const seen = collect(
-        streamingToolRunner(scripted([says('Hello there'), end], { chunk: 3 }), params).pipe(
+        streamingToolRunner(scripted([reply.text('Hello there'), end], { chunk: 3 }), params).pipe(
           stopWhen(() => true),
           mergeMap(turn => turn.pipe(toArray())),
         ),
       );
-      const whole = collect<MessageStreamEvent>(scripted([says('Hello there')], { chunk: 3 }).stream(params));
+      const whole = collect<MessageStreamEvent>(
+        scripted([reply.text('Hello there')], { chunk: 3 }).stream(params),
+      );
       expect(seen.completed).toBe(true);
       expect(seen.values).toEqual([whole.values]);
     });

@@ -13,10 +13,9 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, reply, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -26,19 +25,13 @@ import {
   passesOverCompaction,
   play,
   reasons,
-  replies,
-  results,
   textOf,
 } from '../support/operatorLaws';
-import { call, calls, result, says, user } from '../support/replies';
 import { runners } from '../support/runners';
-import { fakeTool } from '../support/tools';
+import { answered, draw, go, one, tools } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
 const other = user('something else');
-const one = calls(call('1', 't'));
-const tools = [fakeTool('t', () => 'x')];
 
 expectNothingUnhandled();
 
@@ -57,95 +50,66 @@ describe('takeOverHistory', () => {
     counts: 'last',
     shown: ({ source }) => source.requests[1]?.messages,
     taken: [other],
-    nothing: [go, assistant(one), results(result('1', 'x'))],
+    nothing: answered,
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('E1 sends the messages instead of history, reply and results; no tool of the reply starts', marbles(m => {
-      const first$ = m.cold('--(r|)       ', { r: one });
-      const second$ = m.cold( '--(r|)      ', { r: one });
-      const tool$ = m.cold(   '  ---(x|)   ', { x: 'result' });
-      const third$ = m.cold(  '     --(r|)', { r: end });
-      const asked1 =        '^-!          ';
-      const asked2 =        '--^-!        ';
-      const ran =           '----^--!     ';
-      const asked3 =        '-------^-!   ';
-      const turns =         '--a-a----(b|)';
+    it('E1 sends the messages instead of history, reply and results; no tool of the reply starts', () => {
+      const seen = draw(run, () => takeOverHistory(onFirst([other])), {
+        model: ['--(a|)', '--(a|)', '--(e|)'],
+        tools: { t: '---(x|)' },
+      });
+      seen.toBe(`
+        turns:  --a-a----(e|)
+        model:  ^-!----^-!
+        model:  --^-!
+        t:      ----^--!
+      `);
+      expect(histories(seen)).toEqual([[go], [other], [other, ...answered.slice(1)]]);
+    });
 
-      const source = scripted([first$, second$, third$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(takeOverHistory(onFirst([other])), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.flush();
-      expect(histories(source)).toEqual([[go], [other], [other, assistant(one), results(result('1', 'result'))]]);
-    }));
+    it('has the turn settle as a takeover, once the callback is done', () => {
+      const seen = draw(run, ({ cold }) => pipe(takeOverHistory(onFirst(cold.given)), reasons), {
+        model: ['--(h|)', '--(e|)'],
+        replies: { h: reply.text('hm'), e: end },
+        cold: { given: ['-v-w--|', { v: [user('not this')], w: [other] }] },
+        outputs: { t: 'takeover', e: 'end_turn' },
+      });
+      seen.toBe(`
+        turns:  --------t-(e|)
+        model:  ^-!-----^-!
+        given:  --^-----!
+      `);
+      expect(histories(seen)).toEqual([[go], [other]]);
+    });
 
-    // prettier-ignore
-    it('has the turn settle as a takeover, once the callback is done', marbles(m => {
-      const first$ = m.cold('--(r|)        ', { r: says('hm') });
-      const given$ = m.cold('  -v-w--|     ', { v: [user('not this')], w: [other] });
-      const second$ = m.cold('       --(r|)', { r: end });
-      const called =        '--^-----!     ';
-      const asked2 =        '--------^-!   ';
-      const settled =       '--------t-(e|)';
+    it('E6 answers the calls that the messages end in, directly after their message', () => {
+      const kept = takeOverHistory(({ index, message }) => (index === 0 ? [other, message] : undefined));
+      const seen = draw(run, () => kept, { model: ['-(a|)', '-(e|)'], tools: { t: '---(x|)' } });
+      seen.toBe(`
+        turns:  -a---(e|)
+        model:  ^!--^!
+        t:      -^--!
+      `);
+      expect(histories(seen)[1]).toEqual([other, ...answered.slice(1)]);
+    });
 
-      const source = scripted([first$, second$]);
-      m.expect(run(source, params).pipe(takeOverHistory(onFirst(given$)), reasons)).toBeObservable(settled, { t: 'takeover', e: 'end_turn' });
-      m.expect(given$).toHaveSubscriptions(called);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)).toEqual([[go], [other]]);
-    }));
-
-    // prettier-ignore
-    it('E6 answers the calls that the messages end in, directly after their message', marbles(m => {
-      const first$ = m.cold('-(r|)       ', { r: one });
-      const tool$ = m.cold(  '---(x|)    ', { x: 'result' });
-      const second$ = m.cold('   -(r|)  ', { r: end });
-      const ran =           '-^--!       ';
-      const asked2 =        '----^!      ';
-      const turns =         '-a---(b|)   ';
-
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      const kept$ = run$.pipe(takeOverHistory(({ index, message }) => (index === 0 ? [other, message] : undefined)));
-      m.expect(kept$.pipe(replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)[1]).toEqual([other, assistant(one), results(result('1', 'result'))]);
-    }));
-
-    // prettier-ignore
-    it("E7 may run the reply's calls for a history of its own", marbles(m => {
-      const first$ = m.cold('-(r|)       ', { r: one });
-      const tool$ = m.cold(  '---(x|)    ', { x: 'result' });
-      const second$ = m.cold('   -(r|)  ', { r: end });
-      const ran =           '-^--!       ';
-      const asked2 =        '----^!      ';
-      const turns =         '-a---(b|)   ';
-
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      const own$ = run$.pipe(
-        takeOverHistory(turn => {
-          if (turn.toolCalls.length === 0) return undefined;
-          return turn.runTools().pipe(map(given => (given ?? []).map(each => user(`known: ${textOf(each)}`))));
-        }),
-      );
-      m.expect(own$.pipe(replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)[1]).toEqual([user('known: result')]);
-    }));
+    it("E7 may run the reply's calls for a history of its own", () => {
+      const own = takeOverHistory(turn => {
+        if (turn.toolCalls.length === 0) return undefined;
+        return turn.runTools().pipe(map(given => (given ?? []).map(each => user(`known: ${textOf(each)}`))));
+      });
+      const seen = draw(run, () => own, { model: ['-(a|)', '-(e|)'], tools: { t: '---(x|)' } });
+      seen.toBe(`
+        turns:  -a---(e|)
+        model:  ^!--^!
+        t:      -^--!
+      `);
+      expect(histories(seen)[1]).toEqual([user('known: x')]);
+    });
 
     it('makes a run go on that would have ended, until it emits nothing', () => {
-      const script = [says('a'), says('b'), end];
+      const script = [reply.text('a'), reply.text('b'), end];
       const seen = play(
         run,
         script,
@@ -156,15 +120,15 @@ describe('takeOverHistory', () => {
       expect(seen.completed).toBe(true);
       expect(histories(seen.source)).toEqual([
         [go],
-        [go, assistant(says('a')), user('and 0?')],
-        [go, assistant(says('a')), user('and 0?'), assistant(says('b')), user('and 1?')],
+        [go, assistant(reply.text('a')), user('and 0?')],
+        [go, assistant(reply.text('a')), user('and 0?'), assistant(reply.text('b')), user('and 1?')],
       ]);
     });
 
     it('is bounded by max_iterations', () => {
       const seen = play(
         run,
-        [says('a'), says('b')],
+        [reply.text('a'), reply.text('b')],
         takeOverHistory(() => [other]),
         { max_iterations: 2 },
       );

@@ -11,10 +11,9 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, block, results } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -23,18 +22,10 @@ import {
   params,
   passesOverCompaction,
   play,
-  replies,
-  results,
 } from '../support/operatorLaws';
-import { call, calls, result, user } from '../support/replies';
 import { runners } from '../support/runners';
-import { fakeTool } from '../support/tools';
+import { answered, draw, one, tools, two } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
-
-const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
-const tools = [fakeTool('t', () => 'x')];
 
 expectNothingUnhandled();
 
@@ -66,34 +57,26 @@ describe('updateParams', () => {
         ['other', 7],
       ]);
       expect(histories(seen.source)[2]).toEqual([
-        go,
-        assistant(one),
-        results(result('1', 'x')),
+        ...answered,
         assistant(two),
-        results(result('2', 'x')),
+        results(block.toolResult('2', 'x')),
       ]);
     });
 
-    // prettier-ignore
-    it('the tools wait for what it gives', marbles(m => {
-      const first$ = m.cold(  '-(r|)         ', { r: one });
-      const patch$ = m.cold(   '-p-q-|       ', { p: { system: 'a', max_tokens: 7 }, q: { system: 'b' } });
-      const tool$ = m.cold(    '     --(x|)  ', { x: 'x' });
-      const second$ = m.cold(  '       -(r|) ', { r: end });
-      const called =          '-^----!       ';
-      const ran =             '------^-!     ';
-      const asked2 =          '--------^!    ';
-      const turns =           '-a-------(b|) ';
-
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(updateParams(onFirst(patch$)), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(patch$).toHaveSubscriptions(called);
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(source.requests[1]).toMatchObject({ system: 'b', max_tokens: 7 });
-    }));
+    it('the tools wait for what it gives', () => {
+      const seen = draw(run, ({ cold }) => updateParams(onFirst(cold.patch)), {
+        model: ['-(a|)', '-(e|)'],
+        tools: { t: '--(x|)' },
+        cold: { patch: ['-p-q-|', { p: { system: 'a', max_tokens: 7 }, q: { system: 'b' } }] },
+      });
+      seen.toBe(`
+        turns:  -a-------(e|)
+        model:  ^!------^!
+        t:      ------^-!
+        patch:  -^----!
+      `);
+      expect(seen.requests[1]).toMatchObject({ system: 'b', max_tokens: 7 });
+    });
 
     it('does not make a run go on; the patch is in the final state', () => {
       const seen = play(

@@ -57,7 +57,7 @@ export const suffixed =
   (each: ToolResult): ToolResult => ({ ...each, content: `${textOf(each)}${suffix}` });
 
 /** What each request of a script carried as its history. */
-export const histories = ({ requests }: ScriptedSource): (readonly MessageParam[])[] =>
+export const histories = ({ requests }: Pick<ScriptedSource, 'requests'>): (readonly MessageParam[])[] =>
   requests.map(({ messages }) => messages);
 
 /** For callbacks that do something about the first turn alone. */
