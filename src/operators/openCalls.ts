@@ -44,13 +44,19 @@ const after =
     }
   };
 
-/** The calls of one turn that run, whenever one of them starts, makes progress or ends. */
+/**
+ * The calls of one turn that run, whenever one of them starts, makes progress or ends; none when the turn is over, however
+ * that comes.
+ */
 export const runningCalls = ({ index, toolEvents$ }: TurnHandle): Observable<readonly OpenCall[]> =>
-  toolEvents$.pipe(scan(after(index), none));
-
-/** The calls of one turn that run; none before it has any, and none when it is over. */
-const ofTurn = (turn: TurnHandle): Observable<readonly OpenCall[]> =>
-  runningCalls(turn).pipe(startWith(none), endWith(none), distinctUntilChanged(), skip(1));
+  toolEvents$.pipe(
+    scan(after(index), none),
+    startWith(none),
+    endWith(none),
+    // Calls that were denied end without a start.
+    distinctUntilChanged(),
+    skip(1),
+  );
 
 /**
  * The calls that run now, in the order they started, with their latest progress: a list at once, which is empty, and
@@ -85,7 +91,7 @@ export const openCalls =
   <T extends TurnHandle>(): OperatorFunction<T, readonly OpenCall[]> =>
   source$ =>
     source$.pipe(
-      mergeMap(turn => ofTurn(turn).pipe(map(open => ({ turn, open })))),
+      mergeMap(turn => runningCalls(turn).pipe(map(open => ({ turn, open })))),
       // A turn at a time, unless the turns are those of several runs.
       scan<{ turn: T; open: readonly OpenCall[] }, ReadonlyMap<T, readonly OpenCall[]>>(
         (before, { turn, open }) => {

@@ -70,7 +70,9 @@ interface SoFar {
  * In the picture the tokens of the input come at the start of a reply, those of the output towards its end. Discarded
  * replies and compactions count. What was asked for beside the conversation, or used by the run that this one resumes,
  * is there when the turn settles, so that the last value is the `usage` of `toRunResult`. A reply that broke off counts
- * until another one begins. Works on both runners; errors with the run's `RunnerError`.
+ * until another one begins. For one run, whose turns tell totals: those of several that are merged stand in the place of
+ * each other. Add up the views instead: `combineLatest(runs.map(run$ => run$.pipe(runningUsage())))`. Works on both runners;
+ * errors with the run's `RunnerError`.
  *
  * @example
  * ```ts

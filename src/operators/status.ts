@@ -20,8 +20,8 @@ import { runningCalls } from './openCalls';
 
 /**
  * What a run is at: `requesting` until something of the reply is there, `replying` while it streams in, `calling` while
- * a tool runs, `waiting` for whatever else holds a turn whose reply is complete (a hook, an approval, a pause), `compacting`
- * the conversation, or over: `done` or `failed`.
+ * a tool runs, `waiting` for whatever else holds a turn whose reply is complete (a hook, an approval, a pause, the delay of
+ * `resumeOnError`), `compacting` the conversation, or over: `done` or `failed`.
  */
 export type RunStatus = 'requesting' | 'replying' | 'calling' | 'waiting' | 'compacting' | 'done' | 'failed';
 
@@ -37,13 +37,9 @@ const ofTurn = (turn: TurnHandle): Observable<RunStatus> => {
         map((): RunStatus => 'replying'),
       ),
       turn.message$.pipe(map((): RunStatus => 'waiting')),
-      // Its error is the run's, which comes by itself, unless the run is resumed.
-    ).pipe(catchError(() => EMPTY)),
-    runningCalls(turn).pipe(
-      // Calls that were denied end without a start.
-      distinctUntilChanged(),
-      map((calls): RunStatus => (calls.length > 0 ? 'calling' : 'waiting')),
-    ),
+      // Its error is the run's, which comes by itself, unless the run is resumed and asks for the reply again.
+    ).pipe(catchError(() => of(asked))),
+    runningCalls(turn).pipe(map((calls): RunStatus => (calls.length > 0 ? 'calling' : 'waiting'))),
     turn.settled$.pipe(mergeMap(({ next }): RunStatus[] => (next === 'request' ? ['requesting'] : []))),
   );
 };
@@ -63,7 +59,9 @@ const ofTurn = (turn: TurnHandle): Observable<RunStatus> => {
  *
  * Words that come at the same moment are all there: `waiting` and then `calling`, where nothing keeps the calls waiting;
  * `coalesce` leaves the last of them. Of `toolRunner`, whose turns come with their replies, there is no `replying` and no
- * `compacting`. Errors with the run's `RunnerError`.
+ * `compacting`. Below `resumeOnError`, a reply that broke off is asked for again: it is `requesting` (or `compacting`) from
+ * the failure on, the delay included; where something failed behind a whole reply, a hook, say, it is `waiting`. For one
+ * run: several that are merged have a status each. Errors with the run's `RunnerError`.
  *
  * @example
  * ```ts

@@ -3,6 +3,7 @@ import {
   approveToolCalls,
   compactWhen,
   pauseWhile,
+  resumeOnError,
   RunnerError,
   scripted,
   status,
@@ -99,16 +100,56 @@ describe('status', () => {
     const failure = new Error('overloaded');
     const error = new RunnerError(failure, undefined as never);
     const broken$ = m.cold('--s-t-#  ', events, failure);
-    m.expect(streamingToolRunner(scripted([broken$]), params).pipe(status())).toBeObservable('q-r---(f#)', word, error);
+    m.expect(streamingToolRunner(scripted([broken$]), params).pipe(status())).toBeObservable('q-r---(qf#)', word, error);
 
     const no$ = m.cold(    '  -----#  ', {}, failure);
     const first$ = m.cold( '--(r|)', { r: both });
     const denied$ = toolRunner(scripted([first$]), { ...params, tools: [fakeTool('t', () => NEVER), fakeTool('u', () => 'x')] })
       .pipe(approveToolCalls(({ name }) => (name === 'u' ? no$ : true)));
-    m.expect(denied$.pipe(status())).toBeObservable('q-(wc)-(f#)', word, error);
+    m.expect(denied$.pipe(status())).toBeObservable('q-(wc)-(wf#)', word, error);
+  }));
+
+  // prettier-ignore
+  it('asks again from the failure on where a reply broke off, the delay of resumeOnError included', marbles(m => {
+    const broken$ = m.cold('--s-t-#               ', events, new Error('overloaded'));
+    const whole$ =  m.cold('           --s-ob(e|) ', events);
+    const expected =       'q-r---q------r---(wd|)';
+
+    const run$ = streamingToolRunner(scripted([broken$, whole$]), params).pipe(resumeOnError({ count: 1, delay: 5 }));
+    m.expect(run$.pipe(status())).toBeObservable(expected, word);
+  }));
+
+  // prettier-ignore
+  it('compacts from the failure on where a compaction broke off', marbles(m => {
+    const first$ =  m.cold('(se|)           ', events);
+    const broken$ = m.cold('--s-#           ', events, new Error('overloaded'));
+    const again$ =  m.cold('         --(r|) ', { r: summary });
+    const expected =       '(qrwk)-----(wd|)';
+
+    const run$ = streamingToolRunner(scripted([first$, broken$, again$]), params).pipe(
+      compactWhen(() => true),
+      resumeOnError({ count: 1, delay: 5 }),
+    );
+    m.expect(run$.pipe(status())).toBeObservable(expected, word);
   }));
 
   describe.each(runners)('$runner', ({ run, streaming }) => {
+    // prettier-ignore
+    it('waits for resumeOnError where a decision failed while another call ran', marbles(m => {
+      const first$ =  m.cold('--(r|)        ', { r: both });
+      const no$ =     m.cold('  -----#      ', {}, new Error('the dialog broke'));
+      const unsub =          '-------------!';
+      const calling = streaming ? '(rwc)' : '(wc)-';
+      const expected =    `q-${calling}w----c`;
+
+      const decisions: Observable<boolean>[] = [no$, NEVER];
+      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('t', () => NEVER), fakeTool('u', () => 'x')] }).pipe(
+        approveToolCalls(({ name }) => (name === 'u' ? decisions.shift()! : true)),
+        resumeOnError({ count: 1, delay: 5 }),
+      );
+      m.expect(run$.pipe(status()), unsub).toBeObservable(expected, word);
+    }));
+
     // prettier-ignore
     it('waits while a call waits for approval, and calls while any of several runs', marbles(m => {
       const first$ =  m.cold('--(r|)                         ', { r: both });
