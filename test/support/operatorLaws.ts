@@ -28,10 +28,10 @@ import {
   type ToolRunnerParams,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { reply, runAgent, user, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { silent } from './logger';
 import { marbles } from './marbles';
-import { says, user } from './replies';
 import { runners, watch, type Runner, type Watched } from './runners';
 
 /** What the runs of the operators' specs are called with. */
@@ -43,7 +43,7 @@ export const params = {
 } satisfies ToolRunnerParams;
 
 /** The final reply of most scripts. */
-export const end = says('done');
+export const end = reply.text('done');
 
 export { assistant, results } from 'rx-tool-runner/testing';
 
@@ -56,7 +56,7 @@ export const suffixed =
   (suffix: string) =>
   (each: ToolResult): ToolResult => ({ ...each, content: `${textOf(each)}${suffix}` });
 
-/** What each request of a script carried as its history. */
+/** What each request of a script or a run carried as its history. */
 export const histories = ({ requests }: Pick<ScriptedSource, 'requests'>): (readonly MessageParam[])[] =>
   requests.map(({ messages }) => messages);
 
@@ -376,62 +376,55 @@ export const callbackLaws = <Value>({
       expect(played.error).toBeUndefined();
     });
 
-    // prettier-ignore
-    it('takes its time: the next request waits', marbles(m => {
-      const first$ = m.cold('--(r|)    ', { r: reply });
-      const given$ = m.cold('  ---(v|) ', { v: value });
-      const second$ = m.cold('    -(r|) ', { r: end });
-      const asked1 =        '^-!       ';
-      const called =        '--^--!    ';
-      const asked2 =        '-----^!   ';
-      const turns =         '--a---(b|)';
+    const given = (callback: string, more: { readonly unsubscribe?: string } = {}): AgentRun =>
+      runAgent(
+        ({ source, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            operator(({ index }) => (index === 0 ? cold.callback : value)),
+            replies,
+            take(2),
+          ),
+        {
+          model: ['--(a|)', '-(b|)'],
+          replies: { a: reply, b: end },
+          cold: { callback: [callback, { v: value }, failure] },
+          ...more,
+        },
+      );
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools }).pipe(operator(turn => (turn.index === 0 ? given$ : value)));
-      m.expect(run$.pipe(replies, take(2))).toBeObservable(turns, { a: reply, b: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(given$).toHaveSubscriptions(called);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
+    it('takes its time: the next request waits', () => {
+      given('---(v|)').toBe(`
+        turns:     --a---(b|)
+        model:     ^-!--^!
+        callback:  --^--!
+      `);
+    });
 
-    // prettier-ignore
-    it('is unsubscribed with the run', marbles(m => {
-      const first$ = m.cold('--(r|)', { r: reply });
-      const given$ = m.cold('  -----(v|)', { v: value });
-      const unsub =         '----!';
-      const called =        '--^-!';
-      const turns =         '--a--';
+    it('is unsubscribed with the run', () => {
+      given('-----(v|)', { unsubscribe: '----!' }).toBe(`
+        turns:     --a
+        model:     ^-!
+        callback:  --^-!
+      `);
+    });
 
-      const source = scripted([first$]);
-      const run$ = run(source, { ...params, tools }).pipe(operator(() => given$));
-      m.expect(run$.pipe(replies), unsub).toBeObservable(turns, { a: reply });
-      m.expect(given$).toHaveSubscriptions(called);
-      m.flush();
-      expect(source.requests).toHaveLength(1);
-    }));
+    it('may take for ever', () => {
+      given('-').toBe(`
+        turns:     --a
+        model:     ^-!
+        callback:  --^
+      `);
+    });
 
-    // prettier-ignore
-    it('may take for ever', marbles(m => {
-      const first$ = m.cold('--(r|)', { r: reply });
-      const given$ = m.cold('  -');
-      const called =        '--^';
-      const turns =         '--a';
-
-      const run$ = run(scripted([first$]), { ...params, tools }).pipe(operator(() => given$));
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: reply });
-      m.expect(given$).toHaveSubscriptions(called);
-    }));
-
-    // prettier-ignore
-    it('takes its time and fails', marbles(m => {
-      const first$ = m.cold('--(r|)', { r: reply });
-      const given$ = m.cold('  ---#', {}, failure);
-      const called =        '--^--!';
-      const turns =         '--a--#';
-
-      const run$ = run(scripted([first$]), { ...params, tools }).pipe(operator(() => given$));
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: reply }, new RunnerError(failure, undefined as never));
-      m.expect(given$).toHaveSubscriptions(called);
-    }));
+    it('takes its time and fails', () => {
+      const failed = given('---#');
+      failed.toBe(`
+        turns:     --a--#
+        model:     ^-!
+        callback:  --^--!
+      `);
+      expect(failed.error).toStrictEqual(new RunnerError(failure, undefined as never));
+    });
 
     it('take(3) of a run that is synchronous and endless', () => {
       const source = endless(reply);
