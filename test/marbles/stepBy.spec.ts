@@ -1,58 +1,84 @@
-import { EMPTY, NEVER, of, pipe, share, Subject, throwError, type Observable } from 'rxjs';
+import {
+  EMPTY,
+  identity,
+  map,
+  mergeMap,
+  NEVER,
+  of,
+  pipe,
+  share,
+  Subject,
+  throwError,
+  type Observable,
+} from 'rxjs';
 import {
   compactWhen,
   interject,
   RunnerError,
-  scripted,
   stepBy,
   streamingToolRunner,
   toolRunner,
   type Message,
   type StreamingTurn,
   type Turn,
+  type TurnHandle,
 } from 'rx-tool-runner';
-import { runAgent, type AgentRun } from 'rx-tool-runner/testing';
-import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
   assistant,
-  end,
-  histories,
-  onFirst,
-  operatorLaws,
-  params,
-  play,
-  reasons,
-  replies,
+  block,
+  reply,
   results,
-} from '../support/operatorLaws';
-import { call, calls, message, result, says, user } from '../support/replies';
+  runAgent,
+  scripted,
+  user,
+  type AgentRun,
+  type Drawn,
+} from 'rx-tool-runner/testing';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { end, histories, onFirst, operatorLaws, params, play, reasons } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
+const one = reply.toolUse('t', {}, '1');
+const two = reply.toolUse('t', {}, '2');
 const tools = [fakeTool('t', () => 'x')];
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+const answered = [go, assistant(one), results(block.toolResult('1', 'x'))];
+const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
   stop_reason: 'compaction',
 });
+const failure = new Error('the notifier failed');
+
+const drawn = { replies: { a: one, b: two, c: end, s: summary }, tools: { t: '(x|)' } };
+
+interface Stepping {
+  readonly tool: string;
+  /** What of the run is drawn. */
+  readonly seen: (turns$: Observable<TurnHandle>) => Observable<unknown>;
+  readonly unsubscribe: string;
+}
 
 expectNothingUnhandled();
 
 describe('stepBy', () => {
   operatorLaws(() => stepBy(NEVER));
   operatorLaws(() => stepBy(of(1, 2, 3)));
-  operatorLaws(() => stepBy(throwError(() => new Error('the notifier failed'))));
+  operatorLaws(() => stepBy(throwError(() => failure)));
 
   describe.each(runners)('$runner', ({ run }) => {
-    const stepping = (model: readonly string[], clicks: string, tool = '(x|)'): AgentRun =>
-      runAgent(({ source, tools, hot }) => run(source, { ...params, tools }).pipe(stepBy(hot.clicks)), {
+    const stepping = (
+      model: readonly string[],
+      clicks: Drawn,
+      { tool = '(x|)', seen = identity, ...more }: Partial<Stepping> = {},
+    ): AgentRun =>
+      runAgent(({ source, tools, hot }) => run(source, { ...params, tools }).pipe(stepBy(hot.clicks), seen), {
         model,
-        replies: { a: one, b: two, c: end },
+        replies: drawn.replies,
         tools: { t: tool },
         hot: { clicks },
+        outputs: { t: 'tool_use', s: 'stop', e: 'end_turn' },
+        ...more,
       });
 
     it('lets each request but the first wait for a notification', () => {
@@ -65,7 +91,7 @@ describe('stepBy', () => {
     });
 
     it('lets the tools run before the step', () => {
-      stepping(['-(a|)', '-(c|)'], '------n--------', '--(x|)').toBe(`
+      stepping(['-(a|)', '-(c|)'], '------n--------', { tool: '--(x|)' }).toBe(`
         turns:   -a-----(c|)
         model:   ^!----^!
         t:       -^-!
@@ -85,173 +111,160 @@ describe('stepBy', () => {
       `);
     });
 
-    // prettier-ignore
-    it('counts those that come with the subscription', marbles(m => {
-      const first$ =  m.cold('-(r|)       ', { r: one });
-      const second$ = m.cold( '-(r|)      ', { r: two });
-      const clicks$ = m.cold('(nn)        ');
-      const watched =        '^--!        ';
-      const asked2 =         '-^!         ';
-      const turns =          '-ab(c|)     ';
+    it('counts those that come with the subscription', () => {
+      const seen = runAgent(
+        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(stepBy(cold.clicks)),
+        { ...drawn, model: ['-(a|)', '-(b|)', '-(c|)'], cold: { clicks: '(nn)' } },
+      );
+      seen.toBe(`
+        turns:   -ab(c|)
+        model:   ^!
+        model:   -^!
+        model:   --^!
+        t:       -(^!)
+        t:       --(^!)
+        clicks:  ^--!
+      `);
+    });
 
-      const run$ = run(scripted([first$, second$, m.cold('-(r|)', { r: end })]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(clicks$), replies)).toBeObservable(turns, { a: one, b: two, c: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(clicks$).toHaveSubscriptions(watched);
-    }));
+    it('a notifier that completes with none left stops the run', () => {
+      stepping(['--(a|)', '--(b|)'], '----n-----|', { seen: reasons }).toBe(`
+        turns:   ----t-----(s|)
+        model:   ^-!-^-!
+        t:       --(^!)
+        t:       ------(^!)
+        clicks:  ^---------!
+      `);
+    });
 
-    // prettier-ignore
-    it('a notifier that completes with none left stops the run', marbles(m => {
-      const first$ =  m.cold('--(r|)       ', { r: one });
-      const second$ = m.cold(    '--(r|)   ', { r: two });
-      const clicks$ = m.hot( '----n-----|  ');
-      const asked2 =         '----^-!      ';
-      const watched =        '^---------!  ';
-      const settled =        '----t-----(s|)';
+    it('one that has completed stops it when none is left, not before', () => {
+      stepping(['--(a|)', '--(b|)'], '-n|', { seen: reasons }).toBe(`
+        turns:   --t-(s|)
+        model:   ^-!
+        model:   --^-!
+        t:       --(^!)
+        t:       ----(^!)
+        clicks:  ^-!
+      `);
+    });
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(clicks$), reasons)).toBeObservable(settled, { t: 'tool_use', s: 'stop' });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(clicks$).toHaveSubscriptions(watched);
-    }));
-
-    // prettier-ignore
-    it('one that has completed stops it when none is left, not before', marbles(m => {
-      const first$ =  m.cold('--(r|)       ', { r: one });
-      const second$ = m.cold(  '--(r|)     ', { r: two });
-      const clicks$ = m.hot( '-n|          ');
-      const asked2 =         '--^-!        ';
-      const watched =        '^-!          ';
-      const settled =        '--t-(s|)     ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(clicks$), reasons)).toBeObservable(settled, { t: 'tool_use', s: 'stop' });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(clicks$).toHaveSubscriptions(watched);
-    }));
-
-    // prettier-ignore
-    it('the request that is on its way is answered when the notifier completes', marbles(m => {
-      const first$ =  m.cold('----(r|)', { r: end });
-      const clicks$ = m.hot( '--|     ');
-      const settled =        '----(e|)';
-      m.expect(run(scripted([first$]), params).pipe(stepBy(clicks$), reasons)).toBeObservable(settled, { e: 'end_turn' });
-    }));
+    it('the request that is on its way is answered when the notifier completes', () => {
+      stepping(['----(c|)'], '--|', { seen: reasons }).toBe(`
+        turns:   ----(e|)
+        model:   ^---!
+        clicks:  ^-!
+      `);
+    });
 
     it('a stopped run can be resumed, and the first request is free again', () => {
       const stopped = play(run, [one], stepBy(EMPTY), { tools });
       expect(stopped.completed).toBe(true);
       const { state, reason } = lastSettled(stopped);
       expect(reason).toBe('stop');
-      expect(state.messages).toEqual([go, assistant(one), results(result('1', 'x'))]);
+      expect(state.messages).toEqual(answered);
       const resumed = play(run, [end], stepBy(NEVER), { tools, state });
       expect(resumed.completed).toBe(true);
-      expect(histories(resumed.source)).toEqual([[go, assistant(one), results(result('1', 'x'))]]);
+      expect(histories(resumed.source)).toEqual([answered]);
     });
 
     it('resumed from unanswered calls, too: the turn that shows them comes before the first request', () => {
-      const ran = vi.fn(() => 'x');
-      const steps$ = new Subject<void>();
       const state = { ...lastSettled(play(run, [end], stepBy(EMPTY))).state, messages: [go, assistant(one)] };
-      const resumed = play(run, [two, end], stepBy(steps$), { tools: [fakeTool('t', ran)], state });
-      expect(resumed.turns.map(({ kind }) => kind)).toEqual(['resumed', 'reply']);
-      expect(ran).toHaveBeenCalledTimes(2);
-      expect(resumed.source.requests).toHaveLength(1);
-      steps$.next();
-      expect(resumed.completed).toBe(true);
-      expect(resumed.source.requests).toHaveLength(2);
+      const kinds = mergeMap(({ kind, message$ }: TurnHandle) => message$.pipe(map(() => kind)));
+      const seen = runAgent(
+        ({ source, tools, hot }) => run(source, { ...params, tools, state }).pipe(stepBy(hot.clicks), kinds),
+        {
+          ...drawn,
+          model: ['-(b|)', '-(c|)'],
+          hot: { clicks: '---n-' },
+          outputs: { r: 'resumed', n: 'reply' },
+        },
+      );
+      seen.toBe(`
+        turns:   rn--(n|)
+        model:   ^!-^!
+        t:       (^!)
+        t:       -(^!)
+        clicks:  ^---!
+      `);
     });
 
-    // prettier-ignore
-    it('a notifier that fails with none left is the error of the run', marbles(m => {
-      const failure = new Error('the notifier failed');
-      const first$ =  m.cold('--(r|)       ', { r: one });
-      const second$ = m.cold(    '--(r|)   ', { r: two });
-      const clicks$ = m.hot( '----n-----#  ', {}, failure);
-      const asked2 =         '----^-!      ';
-      const watched =        '^---------!  ';
-      const turns =          '--a---b---#  ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(clicks$), replies)).toBeObservable(turns, { a: one, b: two }, new RunnerError(failure, undefined as never));
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(clicks$).toHaveSubscriptions(watched);
-    }));
+    it('a notifier that fails with none left is the error of the run', () => {
+      const seen = stepping(['--(a|)', '--(b|)'], ['----n-----#', {}, failure]);
+      seen.toBe(`
+        turns:   --a---b---#
+        model:   ^-!-^-!
+        t:       --(^!)
+        t:       ------(^!)
+        clicks:  ^---------!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: failure });
+    });
 
     it('a notifier that fails leaves what it has given, and a state to resume from', () => {
-      const failure = new Error('the notifier failed');
-      const notifier$ = new Subject<void>();
-      const reply$ = new Subject<Message>();
-      const seen = play(run, [reply$, two], stepBy(notifier$), { tools });
-      notifier$.next();
-      notifier$.error(failure);
-      expect(seen.error).toBeUndefined();
-      reply$.next(one);
-      reply$.complete();
+      const seen = stepping(['--(a|)', '-(b|)'], ['n#', {}, failure]);
+      seen.toBe(`
+        turns:   --a(b#)
+        model:   ^-!
+        model:   --^!
+        t:       --(^!)
+        t:       ---(^!)
+        clicks:  ^!
+      `);
       expect(seen.error).toBeInstanceOf(RunnerError);
-      expect(seen.error?.cause).toBe(failure);
-      expect(seen.source.requests).toHaveLength(2);
-      const resumed = play(run, [end], stepBy(NEVER), { tools, state: seen.error!.state });
+      const { cause, state } = seen.error as RunnerError;
+      expect(cause).toBe(failure);
+      const resumed = play(run, [end], stepBy(NEVER), { tools, state });
       expect(histories(resumed.source)).toEqual([
-        [go, assistant(one), results(result('1', 'x')), assistant(two), results(result('2', 'x'))],
+        [...answered, assistant(two), results(block.toolResult('2', 'x'))],
       ]);
     });
 
     it('a notifier that fails changes nothing if no further request is due', () => {
-      const seen = play(run, [end], stepBy(throwError(() => new Error('the notifier failed'))));
+      const seen = play(run, [end], stepBy(throwError(() => failure)));
       expect(seen.completed).toBe(true);
     });
 
-    // prettier-ignore
-    it('listens no longer than the run lasts: an error of it', marbles(m => {
-      const first$ =  m.cold('--(r|)       ', { r: one });
-      const second$ = m.cold(    '--#      ');
-      const clicks$ = m.hot( '----n---n--n-');
-      const watched =        '^-----!      ';
-      const turns =          '--a---#      ';
+    it('listens no longer than the run lasts: an error of it', () => {
+      const seen = stepping(['--(a|)', '--#'], '----n---n--n-');
+      seen.toBe(`
+        turns:   --a---#
+        model:   ^-!-^-!
+        t:       --(^!)
+        clicks:  ^-----!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: 'error' });
+    });
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(clicks$), replies)).toBeObservable(turns, { a: one }, new RunnerError('error', undefined as never));
-      m.expect(clicks$).toHaveSubscriptions(watched);
-    }));
+    it('listens no longer than the run lasts: an unsubscribe while it waits for a step', () => {
+      stepping(['--(a|)'], '-------n---n-', { unsubscribe: '-----!' }).toBe(`
+        turns:   --a
+        model:   ^-!
+        t:       --(^!)
+        clicks:  ^----!
+      `);
+    });
 
-    // prettier-ignore
-    it('listens no longer than the run lasts: an unsubscribe while it waits for a step', marbles(m => {
-      const first$ =  m.cold('--(r|)       ', { r: one });
-      const clicks$ = m.hot( '-------n---n-');
-      const unsub =          '-----!       ';
-      const watched =        '^----!       ';
-      const turns =          '--a---       ';
-
-      const source = scripted([first$]);
-      m.expect(run(source, { ...params, tools }).pipe(stepBy(clicks$), replies), unsub).toBeObservable(turns, { a: one });
-      m.expect(clicks$).toHaveSubscriptions(watched);
-      m.flush();
-      expect(source.requests).toHaveLength(1);
-    }));
-
-    // prettier-ignore
-    it('two of them each take a notification of their own', marbles(m => {
-      const first$ =  m.cold('-(r|)              ', { r: one });
-      const second$ = m.cold(      '-(r|)        ', { r: two });
-      const third$ =  m.cold(             '-(r|) ', { r: end });
-      const left$ =   m.hot( '---n---------n---  ');
-      const right$ =  m.hot( '------n-n--------  ');
-      const asked2 =         '------^!           ';
-      const asked3 =         '-------------^!    ';
-      const watched =        '^-------------!    ';
-      const turns =          '-a-----b------(c|) ';
-
-      const run$ = run(scripted([first$, second$, third$]), { ...params, tools });
-      m.expect(run$.pipe(stepBy(left$), stepBy(right$), replies)).toBeObservable(turns, { a: one, b: two, c: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.expect(left$).toHaveSubscriptions(watched);
-      m.expect(right$).toHaveSubscriptions(watched);
-    }));
+    it('two of them each take a notification of their own', () => {
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(stepBy(hot.left), stepBy(hot.right)),
+        {
+          ...drawn,
+          model: ['-(a|)', '-(b|)', '-(c|)'],
+          hot: { left: '---n---------n---', right: '------n-n--------' },
+        },
+      );
+      seen.toBe(`
+        turns:  -a-----b------(c|)
+        model:  ^!----^!-----^!
+        t:      -(^!)--(^!)
+        left:   ^-------------!
+        right:  ^-------------!
+      `);
+    });
 
     it('retries and resumed pauses take a notification, too', () => {
-      const paused = says('hm', { stop_reason: 'pause_turn' });
+      const paused = reply.text('hm', { stop_reason: 'pause_turn' });
       const seen = play(run, [paused, one, two], stepBy(of('for the pause', 'for the results')), { tools });
       expect(seen.settled.map(({ reason }) => reason)).toEqual(['pause_turn', 'tool_use', 'stop']);
       expect(seen.source.requests).toHaveLength(3);
@@ -261,46 +274,46 @@ describe('stepBy', () => {
       ['before', pipe(interject(of(user('by the way'))), stepBy(NEVER))],
       ['behind', pipe(stepBy(NEVER), interject(of(user('by the way'))))],
     ])('a final turn that is kept alive by interject %s it waits for a step', (_, operators) => {
-      const seen = play(run, [says('hm')], operators);
+      const seen = play(run, [reply.text('hm')], operators);
       expect(seen.completed).toBe(false);
       expect(seen.settled).toEqual([]);
       expect(seen.source.requests).toHaveLength(1);
     });
 
     it('a compaction takes none: the turn before it has', () => {
-      const notifier$ = new Subject<void>();
-      const seen = play(
-        run,
-        [one, summary, end],
-        pipe(
-          stepBy(notifier$),
-          compactWhen(({ index }) => index === 0),
-        ),
-        { tools },
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(stepBy(hot.clicks), compactWhen(onFirst(true))),
+        { ...drawn, model: ['-(a|)', '-(s|)', '-(c|)'], hot: { clicks: '----n-' } },
       );
-      expect(seen.source.requests).toHaveLength(1);
-      notifier$.next();
-      expect(seen.completed).toBe(true);
-      expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'compaction', 'reply']);
+      seen.toBe(`
+        turns:   -a---s(c|)
+        model:   ^!--^!
+        model:   -----^!
+        t:       -(^!)
+        clicks:  ^-----!
+      `);
+      expect(seen.values).toMatchObject([{ kind: 'reply' }, { kind: 'compaction' }, { kind: 'reply' }]);
     });
 
     it('a request that only a message typed during the compaction brings about takes one', () => {
-      const notifier$ = new Subject<void>();
-      const typed$ = new Subject<{ role: 'user'; content: string }>();
-      const compaction$ = new Subject<Message>();
-      const seen = play(
-        run,
-        [says('hm'), compaction$, end],
-        pipe(stepBy(notifier$), interject(typed$), compactWhen(onFirst(true))),
+      const seen = runAgent(
+        ({ source, hot }) =>
+          run(source, params).pipe(stepBy(hot.clicks), interject(hot.typed), compactWhen(onFirst(true))),
+        {
+          model: ['-(a|)', '---(s|)', '-(c|)'],
+          replies: { a: reply.text('hm'), s: summary, c: end },
+          hot: { clicks: '------n-', typed: ['--m-----', { m: user('wait') }] },
+        },
       );
-      expect(seen.source.requests).toHaveLength(2);
-      typed$.next(user('wait'));
-      compaction$.next(summary);
-      compaction$.complete();
-      expect(seen.source.requests).toHaveLength(2);
-      notifier$.next();
-      expect(seen.completed).toBe(true);
-      expect(histories(seen.source)[2]).toEqual([assistant(summary), user('wait')]);
+      seen.toBe(`
+        turns:   -a--s--(c|)
+        model:   ^!
+        model:   -^--!-^!
+        clicks:  ^------!
+        typed:   ^------!
+      `);
+      expect(seen.requests[2]?.messages).toEqual([assistant(summary), user('wait')]);
     });
 
     it('a run that ends by max_iterations does not wait for a step', () => {
