@@ -19,7 +19,6 @@ import {
   toolRunner,
   toRunResult,
   updateParams,
-  type Message,
   type MessageCreateParams,
   type Replied,
   type RunnerState,
@@ -27,12 +26,11 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, block, reply, results, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
 import { silent } from '../support/logger';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -41,24 +39,17 @@ import {
   params,
   passesOverCompaction,
   play,
-  results,
 } from '../support/operatorLaws';
-import { call, calls, message, result, says, textBlock, user } from '../support/replies';
 import { lastSettled, runners } from '../support/runners';
+import { answered, compacted, draw, go, one, summary, tools, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(result('1', 'x'))];
 const beta = 'compact-2026-09-04';
-const compacted = (content: string | null): Message =>
-  message([{ type: 'compaction', content, encrypted_content: null }], { stop_reason: 'compaction' });
-const summary = compacted('so far');
 
 expectNothingUnhandled();
+
+const compacting = compactWhen(() => true);
 
 /** The kinds of the turns and their replies, for a diagram. */
 const turns = mergeMap((turn: TurnHandle) =>
@@ -67,7 +58,7 @@ const turns = mergeMap((turn: TurnHandle) =>
 
 describe('compactWhen', () => {
   operatorLaws(() => compactWhen(() => false));
-  passesOverCompaction(() => compactWhen(() => true));
+  passesOverCompaction(() => compacting);
 
   // `true` has another request come in between, so that the laws, which look at the next one, are told `false`.
   callbackLaws<boolean>({
@@ -83,74 +74,63 @@ describe('compactWhen', () => {
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('C1 compacts before the next request, when the tools have run', marbles(m => {
-      const first$ =   m.cold('--(r|)              ', { r: one });
-      const tool$ =    m.cold(  '--(x|)            ', { x: 'x' });
-      const compact$ = m.cold(    '---(r|)         ', { r: summary });
-      const second$ =  m.cold(       '--(r|)       ', { r: end });
-      const ran =             '--^-!               ';
-      const asked =           '----^--!            ';
-      const asked2 =          '-------^-!          ';
-      const seen =            '--a----c-(b|)       ';
-
-      const source = scripted([first$, compact$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(compactWhen(onFirst(true)), turns)).toBeObservable(seen, {
-        a: ['reply', 0, 'tool_use'], c: ['compaction', 0, 'compaction'], b: ['reply', 1, 'end_turn'],
+    it('C1 compacts before the next request, when the tools have run', () => {
+      const seen = draw(run, () => pipe(compactWhen(onFirst(true)), turns), {
+        model: ['--(a|)', '---(s|)', '--(e|)'],
+        tools: { t: '--(x|)' },
+        outputs: {
+          a: ['reply', 0, 'tool_use'],
+          s: ['compaction', 0, 'compaction'],
+          e: ['reply', 1, 'end_turn'],
+        },
       });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(compact$).toHaveSubscriptions(asked);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)).toEqual([[go], answered, [assistant(summary)]]);
-      expect(source.requests.map(({ compaction, betas }) => [compaction, betas])).toEqual([
+      seen.toBe(`
+        turns:  --a----s-(e|)
+        model:  ^-!-^--!
+        model:  -------^-!
+        t:      --^-!
+      `);
+      expect(histories(seen)).toEqual([[go], answered, [assistant(summary)]]);
+      expect(seen.requests.map(({ compaction, betas }) => [compaction, betas])).toEqual([
         [undefined, undefined],
         [{ type: 'summarize' }, [beta]],
         [undefined, [beta]],
       ]);
-    }));
+    });
 
-    // prettier-ignore
-    it('C3 scheduled in the final turn it still runs, and the run ends behind it', marbles(m => {
-      const first$ =   m.cold('--(r|)     ', { r: end });
-      const compact$ = m.cold(  '---(r|)  ', { r: summary });
-      const asked =           '--^--!     ';
-      const seen =            '--a--(c|)  ';
-
-      const source = scripted([first$, compact$]);
-      m.expect(run(source, params).pipe(compactWhen(() => true), turns)).toBeObservable(seen, {
-        a: ['reply', 0, 'end_turn'], c: ['compaction', 0, 'compaction'],
+    it('C3 scheduled in the final turn it still runs, and the run ends behind it', () => {
+      const seen = draw(run, () => pipe(compacting, turns), {
+        model: ['--(e|)', '---(s|)'],
+        outputs: { e: ['reply', 0, 'end_turn'], s: ['compaction', 0, 'compaction'] },
       });
-      m.expect(compact$).toHaveSubscriptions(asked);
-      m.flush();
-      expect(histories(source)[1]).toEqual([go, assistant(end)]);
-    }));
+      seen.toBe(`
+        turns:  --e--(s|)
+        model:  ^-!
+        model:  --^--!
+      `);
+      expect(histories(seen)[1]).toEqual([go, assistant(end)]);
+    });
 
-    // prettier-ignore
-    it('is unsubscribed with the run: the request that compacts', marbles(m => {
-      const first$ =   m.cold('--(r|)     ', { r: one });
-      const compact$ = m.cold(  '---(r|)  ', { r: summary });
-      const unsub =           '----!      ';
-      const asked =           '--^-!      ';
-      const seen =            '--a--      ';
+    it('is unsubscribed with the run: the request that compacts', () => {
+      draw(run, () => compacting, { model: ['--(a|)', '---(s|)'], unsubscribe: '----!' }).toBe(`
+        turns:  --a
+        model:  ^-!
+        model:  --^-!
+        t:      --(^!)
+      `);
+    });
 
-      const source = scripted([first$, compact$]);
-      m.expect(run(source, { ...params, tools }).pipe(compactWhen(() => true), turns), unsub).toBeObservable(seen, { a: ['reply', 0, 'tool_use'] });
-      m.expect(compact$).toHaveSubscriptions(asked);
-      m.flush();
-      expect(source.requests).toHaveLength(2);
-    }));
-
-    // prettier-ignore
-    it('an error of the request that compacts is that of the run, with the state before it', marbles(m => {
-      const first$ =   m.cold('--(r|)   ', { r: one });
-      const compact$ = m.cold(  '-#    ');
-      const seen =            '--a#     ';
-
-      m.expect(run(scripted([first$, compact$]), { ...params, tools }).pipe(compactWhen(() => true), turns))
-        .toBeObservable(seen, { a: ['reply', 0, 'tool_use'] }, new RunnerError('error', undefined as never));
-    }));
+    it('an error of the request that compacts is that of the run, with the state before it', () => {
+      const seen = draw(run, () => compacting, { model: ['--(a|)', '-#'], error: 'overloaded' });
+      seen.toBe(`
+        turns:  --a#
+        model:  ^-!
+        model:  --^!
+        t:      --(^!)
+      `);
+      expect(seen.error).toBeInstanceOf(RunnerError);
+      expect(seen.error).toMatchObject({ cause: 'overloaded', state: { messages: answered } });
+    });
 
     it('a compaction that fails is in the state, with what comes behind it: resumed, it is asked for again', () => {
       const seen = play(
@@ -176,7 +156,7 @@ describe('compactWhen', () => {
     });
 
     it('a compaction that a pause puts off is in the state: resumed, it takes place behind the pause', () => {
-      const pause = says('a', { stop_reason: 'pause_turn' });
+      const pause = reply.text('a', { stop_reason: 'pause_turn' });
       const seen = play(run, [pause, new Error('overloaded')], compactWhen(onFirst(true)));
       const { state } = seen.error!;
       expect(state.compaction).toEqual({ config: { type: 'summarize' } });
@@ -193,12 +173,12 @@ describe('compactWhen', () => {
       ['max_iterations', one, { max_iterations: 1 }, 'max_iterations'],
     ])(
       'a hook of the compaction behind %s fails: resumed, no turn follows that was not due',
-      (_, reply, more, reason) => {
+      (_, final, more, reason) => {
         const seen = play(
           run,
-          [reply, summary],
+          [final, summary],
           pipe(
-            compactWhen(() => true),
+            compacting,
             tap((turn: TurnHandle) => {
               turn.onContinue(() => {
                 if (turn.kind === 'compaction') throw new Error('the hook failed');
@@ -218,12 +198,7 @@ describe('compactWhen', () => {
     );
 
     it('C1 at max_iterations it takes place all the same, and no request follows', () => {
-      const seen = play(
-        run,
-        [one, summary],
-        compactWhen(() => true),
-        { tools, max_iterations: 1 },
-      );
+      const seen = play(run, [one, summary], compacting, { tools, max_iterations: 1 });
       expect(seen.completed).toBe(true);
       expect(histories(seen.source)).toEqual([[go], answered]);
       expect(seen.settled.map(({ next, reason }) => [next, reason])).toEqual([
@@ -274,17 +249,17 @@ describe('compactWhen', () => {
     });
 
     it.each([
-      ['no block', message([textBlock('I will not')], { stop_reason: 'end_turn' })],
+      ['no block', reply.text('I will not')],
       ['an empty summary', compacted(null)],
-      ['nothing at all', message([], { stop_reason: 'compaction' })],
-    ])('a reply with %s keeps the history', (_, reply) => {
-      const seen = play(run, [one, reply, end], compactWhen(onFirst(true)), { tools });
+      ['nothing at all', reply.of([], { stop_reason: 'compaction' })],
+    ])('a reply with %s keeps the history', (_, given) => {
+      const seen = play(run, [one, given, end], compactWhen(onFirst(true)), { tools });
       expect(seen.completed).toBe(true);
       expect(histories(seen.source)[2]).toEqual(answered);
     });
 
     it('waits while a paused turn goes on', () => {
-      const paused = says('hm', { stop_reason: 'pause_turn' });
+      const paused = reply.text('hm', { stop_reason: 'pause_turn' });
       const seen = play(run, [paused, one, summary, end], compactWhen(onFirst(true)), { tools });
       expect(seen.completed).toBe(true);
       expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'reply', 'compaction', 'reply']);
@@ -297,12 +272,7 @@ describe('compactWhen', () => {
     });
 
     it('C1 counts neither as a turn nor toward max_iterations', () => {
-      const seen = play(
-        run,
-        [one, summary, two, summary],
-        compactWhen(() => true),
-        { tools, max_iterations: 2 },
-      );
+      const seen = play(run, [one, summary, two, summary], compacting, { tools, max_iterations: 2 });
       expect(seen.completed).toBe(true);
       expect(seen.turns.map(({ kind, index }) => [kind, index])).toEqual([
         ['reply', 0],
@@ -318,15 +288,10 @@ describe('compactWhen', () => {
     });
 
     it('C3 is refused beside a compact_* context edit', () => {
-      const seen = play(
-        run,
-        [one],
-        compactWhen(() => true),
-        {
-          tools,
-          context_management: { edits: [{ type: 'compact_20260112' }] },
-        },
-      );
+      const seen = play(run, [one], compacting, {
+        tools,
+        context_management: { edits: [{ type: 'compact_20260112' }] },
+      });
       expect(seen.error).toBeInstanceOf(RunnerError);
       expect(seen.error?.cause).toBeInstanceOf(TypeError);
       expect(seen.error?.message).toMatch(/compact_\*/);
@@ -338,7 +303,7 @@ describe('compactWhen', () => {
         run,
         [one],
         pipe(
-          compactWhen(() => true),
+          compacting,
           updateParams(() => ({ context_management: { edits: [{ type: 'compact_20260112' }] } })),
         ),
         { tools },
@@ -352,7 +317,7 @@ describe('compactWhen', () => {
         run,
         [one],
         pipe(
-          compactWhen(() => true),
+          compacting,
           stopWhen(() => true),
         ),
         { tools },
@@ -363,13 +328,8 @@ describe('compactWhen', () => {
     });
 
     it('C3 calls that a cut reply leaves at the end are not compacted', () => {
-      const cut = message([call('1', 't')], { stop_reason: 'max_tokens' });
-      const seen = play(
-        run,
-        [cut],
-        compactWhen(() => true),
-        { tools },
-      );
+      const cut = reply.of(one.content, { stop_reason: 'max_tokens' });
+      const seen = play(run, [cut], compacting, { tools });
       expect(seen.completed).toBe(true);
       expect(seen.source.requests).toHaveLength(1);
       expect(lastSettled(seen)).toMatchObject({ reason: 'max_tokens', state: { pending: { message: cut } } });
@@ -430,7 +390,7 @@ describe('compactWhen', () => {
       expect(histories(seen.source)[3]).toEqual([
         assistant(summary),
         assistant(two),
-        results(result('2', 'x')),
+        results(block.toolResult('2', 'x')),
       ]);
     });
 
@@ -464,19 +424,14 @@ describe('compactWhen', () => {
       expect(seen.values).toMatchObject([
         { message: end, turns: 2, reason: 'end_turn', messages: [assistant(summary), assistant(end)] },
       ]);
-      const final = collect(
-        run(scripted([end, summary]), params).pipe(
-          compactWhen(() => true),
-          finalMessage(),
-        ),
-      );
+      const final = collect(run(scripted([end, summary]), params).pipe(compacting, finalMessage()));
       expect(final.values).toEqual([end]);
     });
 
     it('its turn carries usage, and what is appended in it goes out behind the summary', () => {
       const seen = play(
         run,
-        [says('hm'), summary, end],
+        [reply.text('hm'), summary, end],
         pipe(compactWhen(onFirst(true)), turns$ =>
           turns$.pipe(
             map(turn => {
@@ -493,17 +448,9 @@ describe('compactWhen', () => {
 
     it('take(2) of a run that is compacted after every turn', () => {
       const script = Array.from({ length: 20 }, (_, index) =>
-        index % 2 === 0 ? calls(call(`c${index}`, 't')) : summary,
+        index % 2 === 0 ? reply.toolUse('t', {}, `c${index}`) : summary,
       );
-      const seen = play(
-        run,
-        script,
-        pipe(
-          compactWhen(() => true),
-          take(4),
-        ),
-        { tools },
-      );
+      const seen = play(run, script, pipe(compacting, take(4)), { tools });
       expect(seen.completed).toBe(true);
       expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'compaction', 'reply', 'compaction']);
     });

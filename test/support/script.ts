@@ -30,9 +30,9 @@ export const tools = [fakeTool('t', () => 'x')];
 export const answered = [go, assistant(one), results(block.toolResult('1', 'x'))];
 
 /** The reply to a request that compacts. */
-const compacted = (content: string | null): Message =>
+export const compacted = (content: string | null): Message =>
   reply.of([{ type: 'compaction', content, encrypted_content: null }], { stop_reason: 'compaction' });
-const summary = compacted('so far');
+export const summary = compacted('so far');
 
 /**
  * Runs a script of diagrams through an operator, as `play` does one of replies.
