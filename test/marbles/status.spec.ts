@@ -4,179 +4,221 @@ import {
   compactWhen,
   pauseWhile,
   resumeOnError,
-  RunnerError,
-  scripted,
   status,
   stopWhen,
   streamingToolRunner,
   toolRunner,
-  type MessageStreamEvent,
   type RunStatus,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { block, events, reply, runAgent, scripted } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
 import { end, onFirst, params } from '../support/operatorLaws';
-import { call, calls, message, textBlock } from '../support/replies';
 import { runners } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 import { viewLaws } from '../support/viewLaws';
 
-const one = calls(call('1', 't'));
-const both = calls(call('1', 't'), call('2', 'u'));
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+const one = reply.toolUse('t');
+const both = reply.of([block.toolUse('t'), block.toolUse('u')]);
+const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
   stop_reason: 'compaction',
 });
 const tools = [fakeTool('t', () => 'x')];
 
-/** The words of the diagrams, by letters. */
-const word = {
-  q: 'requesting',
-  r: 'replying',
-  c: 'calling',
-  w: 'waiting',
-  k: 'compacting',
-  d: 'done',
-  f: 'failed',
-} satisfies Record<string, RunStatus>;
-
-/** The events of a reply by letters: `s` starts it, `o`, `t` and `b` are its content, `D` ends a call, `e` ends it. */
-const events = {
-  s: { type: 'message_start', message: { ...end, content: [] } },
-  o: { type: 'content_block_start', index: 0, content_block: textBlock('') },
-  t: { type: 'content_block_start', index: 0, content_block: call('1', 't') },
-  b: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'b' } },
-  D: {
-    type: 'message_delta',
-    delta: { stop_reason: 'tool_use', stop_sequence: null },
-    usage: { output_tokens: 1 },
+/** Replies, whole ones and the events of a call and of a text; and the words, by their initials. */
+const letters = {
+  replies: {
+    ...events.lettered(one),
+    ...events.lettered(end, { letters: 'ghijkl' }),
+    x: one,
+    y: both,
+    z: end,
+    s: summary,
   },
-  e: { type: 'message_stop' },
-} as unknown as Record<string, MessageStreamEvent>;
+  outputs: {
+    Q: 'requesting',
+    R: 'replying',
+    C: 'calling',
+    W: 'waiting',
+    K: 'compacting',
+    D: 'done',
+    F: 'failed',
+  } satisfies Record<string, RunStatus>,
+};
 
 expectNothingUnhandled();
 
 describe('status', () => {
   viewLaws<RunStatus>({ view: status, first: 'requesting', done: ['done'], failed: ['failed'] });
 
-  // prettier-ignore
-  it('says what a streaming run is at', marbles(m => {
-    const first$ =  m.cold('--s-tD-(e|)               ', events);
-    const t$ =      m.cold('       ------(x|)         ');
-    const second$ = m.cold('             -----s-ob(e|)', events);
-    const expected =       'q-r----(wc)--(wq)-r---(wd|)';
+  it('says what a streaming run is at', () => {
+    runAgent(({ source, tools }) => streamingToolRunner(source, { ...params, tools }).pipe(status()), {
+      ...letters,
+      model: ['--a-be-(f|)', '-----g-hi(l|)'],
+      tools: { t: '------(x|)' },
+    }).toBe(`
+      turns:  Q-R----(WC)--(WQ)-R---(WD|)
+      model:  ^------!-----^--------!
+      t:      -------^-----!
+    `);
+  });
 
-    const run$ = streamingToolRunner(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => t$)] });
-    m.expect(run$.pipe(status())).toBeObservable(expected, word);
-    m.expect(t$).toHaveSubscriptions('-------^-----!');
-  }));
+  it('says what a run of toolRunner is at', () => {
+    runAgent(({ source, tools }) => toolRunner(source, { ...params, tools }).pipe(status()), {
+      ...letters,
+      model: ['--(x|)', '------(z|)'],
+      tools: { t: '-----(x|)' },
+    }).toBe(`
+      turns:  Q-(WC)-(WQ)--(WD|)
+      model:  ^-!----^-----!
+      t:      --^----!
+    `);
+  });
 
-  // prettier-ignore
-  it('says what a run of toolRunner is at', marbles(m => {
-    const first$ =  m.cold('--(r|)                ', { r: one });
-    const t$ =      m.cold('  -----(x|)           ');
-    const second$ = m.cold('       ------(r|)     ', { r: end });
-    const expected =       'q-(wc)-(wq)--(wd|)';
+  it('ends with its subscriber', () => {
+    runAgent(({ source }) => streamingToolRunner(source, params).pipe(status()), {
+      ...letters,
+      model: ['--a-be-(f|)'],
+      unsubscribe: '-----!',
+    }).toBe(`
+      turns:  Q-R
+      model:  ^----!
+    `);
+  });
 
-    const run$ = toolRunner(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => t$)] });
-    m.expect(run$.pipe(status())).toBeObservable(expected, word);
-  }));
-
-  // prettier-ignore
-  it('ends with its subscriber', marbles(m => {
-    const first$ =  m.cold('--s-tD-(e|)', events);
-    const unsub =          '-----!     ';
-    const asked =          '^----!     ';
-    const expected =       'q-r--      ';
-
-    m.expect(streamingToolRunner(scripted([first$]), params).pipe(status()), unsub).toBeObservable(expected, word);
-    m.expect(first$).toHaveSubscriptions(asked);
-  }));
-
-  // prettier-ignore
-  it('is failed before the error, in mid-stream and while a tool runs', marbles(m => {
+  it('is failed before the error, in mid-stream and while a tool runs', () => {
     const failure = new Error('overloaded');
-    const error = new RunnerError(failure, undefined as never);
-    const broken$ = m.cold('--s-t-#  ', events, failure);
-    m.expect(streamingToolRunner(scripted([broken$]), params).pipe(status())).toBeObservable('q-r---(qf#)', word, error);
+    const broken = runAgent(({ source }) => streamingToolRunner(source, params).pipe(status()), {
+      ...letters,
+      model: ['--a-b-#'],
+      error: failure,
+    });
+    broken.toBe(`
+      turns:  Q-R---(QF#)
+      model:  ^-----!
+    `);
+    expect(broken.error).toMatchObject({ name: 'RunnerError', cause: failure });
 
-    const no$ = m.cold(    '  -----#  ', {}, failure);
-    const first$ = m.cold( '--(r|)', { r: both });
-    const denied$ = toolRunner(scripted([first$]), { ...params, tools: [fakeTool('t', () => NEVER), fakeTool('u', () => 'x')] })
-      .pipe(approveToolCalls(({ name }) => (name === 'u' ? no$ : true)));
-    m.expect(denied$.pipe(status())).toBeObservable('q-(wc)-(wf#)', word, error);
-  }));
-
-  // prettier-ignore
-  it('asks again from the failure on where a reply broke off, the delay of resumeOnError included', marbles(m => {
-    const broken$ = m.cold('--s-t-#               ', events, new Error('overloaded'));
-    const whole$ =  m.cold('           --s-ob(e|) ', events);
-    const expected =       'q-r---q------r---(wd|)';
-
-    const run$ = streamingToolRunner(scripted([broken$, whole$]), params).pipe(resumeOnError({ count: 1, delay: 5 }));
-    m.expect(run$.pipe(status())).toBeObservable(expected, word);
-  }));
-
-  // prettier-ignore
-  it('compacts from the failure on where a compaction broke off', marbles(m => {
-    const first$ =  m.cold('(se|)           ', events);
-    const broken$ = m.cold('--s-#           ', events, new Error('overloaded'));
-    const again$ =  m.cold('         --(r|) ', { r: summary });
-    const expected =       '(qrwk)-----(wd|)';
-
-    const run$ = streamingToolRunner(scripted([first$, broken$, again$]), params).pipe(
-      compactWhen(() => true),
-      resumeOnError({ count: 1, delay: 5 }),
+    const undecided = runAgent(
+      ({ source, tools, cold }) =>
+        toolRunner(source, { ...params, tools }).pipe(
+          approveToolCalls(({ name }) => (name === 'u' ? cold.decision : true)),
+          status(),
+        ),
+      {
+        ...letters,
+        model: ['--(y|)'],
+        tools: { t: '-', u: '(x|)' },
+        cold: { decision: ['-----#', { y: true }, failure] },
+      },
     );
-    m.expect(run$.pipe(status())).toBeObservable(expected, word);
-  }));
+    undecided.toBe(`
+      turns:     Q-(WC)-(WF#)
+      model:     ^-!
+      t:         --^----!
+      decision:  --^----!
+    `);
+    expect(undecided.error).toMatchObject({ name: 'RunnerError', cause: failure });
+  });
+
+  it('asks again from the failure on where a reply broke off, the delay of resumeOnError included', () => {
+    runAgent(
+      ({ source }) =>
+        streamingToolRunner(source, params).pipe(resumeOnError({ count: 1, delay: 5 }), status()),
+      { ...letters, model: ['--a-b-#', '--g-hi(l|)'], error: new Error('overloaded') },
+    ).toBe(`
+      turns:  Q-R---Q------R---(WD|)
+      model:  ^-----!----^-----!
+    `);
+  });
+
+  it('compacts from the failure on where a compaction broke off', () => {
+    runAgent(
+      ({ source }) =>
+        streamingToolRunner(source, params).pipe(
+          compactWhen(() => true),
+          resumeOnError({ count: 1, delay: 5 }),
+          status(),
+        ),
+      { ...letters, model: ['(z|)', '--a-#', '--(s|)'], error: new Error('overloaded') },
+    ).toBe(`
+      turns:  (QRWK)-----(WD|)
+      model:  (^!)
+      model:  ^---!----^-!
+    `);
+  });
 
   describe.each(runners)('$runner', ({ run, streaming }) => {
-    // prettier-ignore
-    it('waits for resumeOnError where a decision failed while another call ran', marbles(m => {
-      const first$ =  m.cold('--(r|)        ', { r: both });
-      const no$ =     m.cold('  -----#      ', {}, new Error('the dialog broke'));
-      const unsub =          '-------------!';
-      const calling = streaming ? '(rwc)' : '(wc)-';
-      const expected =    `q-${calling}w----c`;
+    it('waits for resumeOnError where a decision failed while another call ran', () => {
+      runAgent(
+        ({ source, tools, cold }) => {
+          const decisions$ = [cold.broken, cold.pending];
+          return run(source, { ...params, tools }).pipe(
+            approveToolCalls(({ name }) => (name === 'u' ? decisions$.shift()! : true)),
+            resumeOnError({ count: 1, delay: 5 }),
+            status(),
+          );
+        },
+        {
+          ...letters,
+          model: ['--(y|)'],
+          tools: { t: '-', u: '(x|)' },
+          cold: {
+            broken: ['-----#', { y: true }, new Error('the dialog broke')],
+            pending: ['-', { y: true }],
+          },
+          unsubscribe: '-------------!',
+        },
+      ).toBe(`
+        turns:    ${streaming ? 'Q-(RWC)W----C' : 'Q-(WC)-W----C'}
+        model:    ^-!
+        t:        --^----!----^!
+        broken:   --^----!
+        pending:  ------------^!
+      `);
+    });
 
-      const decisions: Observable<boolean>[] = [no$, NEVER];
-      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('t', () => NEVER), fakeTool('u', () => 'x')] }).pipe(
-        approveToolCalls(({ name }) => (name === 'u' ? decisions.shift()! : true)),
-        resumeOnError({ count: 1, delay: 5 }),
-      );
-      m.expect(run$.pipe(status()), unsub).toBeObservable(expected, word);
-    }));
+    it('waits while a call waits for approval, and calls while any of several runs', () => {
+      runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(() => cold.decision),
+            status(),
+          ),
+        {
+          ...letters,
+          model: ['--(y|)', '-----(z|)'],
+          tools: { t: '----(x|)', u: '--------(x|)' },
+          cold: { decision: ['-----(y|)', { y: true }] },
+        },
+      ).toBe(`
+        turns:     ${streaming ? 'Q-(RW)-C-------(WQ)-(RWD|)' : 'Q-W----C-------(WQ)-(WD|)'}
+        model:     ^-!------------^----!
+        t:         -------^---!
+        u:         -------^-------!
+        decision:  --^----!
+        decision:  --^----!
+      `);
+    });
 
-    // prettier-ignore
-    it('waits while a call waits for approval, and calls while any of several runs', marbles(m => {
-      const first$ =  m.cold('--(r|)                         ', { r: both });
-      const yes$ =    m.cold('  -----(y|)                    ', { y: true });
-      const t$ =      m.cold('       ----(x|)                ');
-      const u$ =      m.cold('       --------(x|)            ');
-      const second$ = m.cold('               -----(r|)       ', { r: end });
-      const waiting = streaming ? '(rw)' : 'w---';
-      const last =    streaming ? '(rwd|)' : '(wd|)';
-      const expected = `q-${waiting}-c-------(wq)-${last}`;
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => t$), fakeTool('u', () => u$)] });
-      m.expect(run$.pipe(approveToolCalls(() => yes$), status())).toBeObservable(expected, word);
-    }));
-
-    // prettier-ignore
-    it('waits while the next request is paused', marbles(m => {
-      const first$ =   m.cold('--(r|)     ', { r: one });
-      const paused$ =  m.hot( 'p----------g', { p: true, g: false });
-      const second$ =  m.cold('           -----(r|)', { r: end });
-      const waiting = streaming ? '(rwcw)' : '(wcw)-';
-      const last =    streaming ? '(rwd|)' : '(wd|)';
-      const expected = `q-${waiting}---q----${last}`;
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(pauseWhile(paused$), status())).toBeObservable(expected, word);
-    }));
+    it('waits while the next request is paused', () => {
+      runAgent(
+        ({ source, tools, hot }) => run(source, { ...params, tools }).pipe(pauseWhile(hot.paused), status()),
+        {
+          ...letters,
+          model: ['--(x|)', '-----(z|)'],
+          tools: { t: '(x|)' },
+          hot: { paused: ['p----------g', { p: true, g: false }] },
+        },
+      ).toBe(`
+        turns:   ${streaming ? 'Q-(RWCW)---Q----(RWD|)' : 'Q-(WCW)----Q----(WD|)'}
+        model:   ^-!--------^----!
+        t:       --(^!)
+        paused:  ^---------------!
+      `);
+    });
 
     it('calls no longer where a takeover has cancelled the call', () => {
       const turns: TurnHandle[] = [];

@@ -1,16 +1,10 @@
-import { mergeMap, Observable, of, take, tap, throwError, type OperatorFunction } from 'rxjs';
-import {
-  resumeOnError,
-  RunnerError,
-  scripted,
-  type MessageStreamEvent,
-  type TurnHandle,
-} from 'rx-tool-runner';
+import { concat, from, mergeMap, Observable, of, take, tap, throwError, type OperatorFunction } from 'rxjs';
+import { resumeOnError, RunnerError, type TurnHandle } from 'rx-tool-runner';
+import { events, reply, scripted } from 'rx-tool-runner/testing';
 import { describe, expect, it } from 'vitest';
 import { collect } from './collect';
 import { marbles } from './marbles';
 import { end, params } from './operatorLaws';
-import { call, calls } from './replies';
 import { runners } from './runners';
 import { fakeTool } from './tools';
 
@@ -71,9 +65,9 @@ export const viewLaws = <Value>({ view, first, done, failed }: ViewCase<Value>):
     });
   });
 
-  describe.each(runners)('as a view of $runner', ({ run, streaming }) => {
+  describe.each(runners)('as a view of $runner', ({ run }) => {
     const tools = [fakeTool('t', () => 'x')];
-    const one = calls(call('1', 't'));
+    const one = reply.toolUse('t');
 
     it('starts afresh for each subscription', () => {
       const viewed = view();
@@ -114,12 +108,10 @@ export const viewLaws = <Value>({ view, first, done, failed }: ViewCase<Value>):
     });
 
     it('goes on where resumeOnError does, below it', () => {
-      const broken$ = streaming
-        ? new Observable<MessageStreamEvent>(subscriber => {
-            subscriber.next({ type: 'message_start', message: { ...one, content: [] } });
-            subscriber.error(error);
-          })
-        : throwError(() => error);
+      const broken$ = concat(
+        from(events.of(one).slice(0, 1)),
+        throwError(() => error),
+      );
       const seen = collect(
         run(scripted([one, broken$, end]), { ...params, tools }).pipe(
           resumeOnError({ count: 1, delay: () => of(1) }),
