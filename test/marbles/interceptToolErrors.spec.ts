@@ -16,10 +16,11 @@ import {
   type TurnHandle,
   type StreamingTurn,
   type ToolResult,
+  type ToolUseBlock,
   type Turn,
 } from 'rx-tool-runner';
+import { block, reply, results } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
   callbackLaws,
   end,
@@ -28,12 +29,10 @@ import {
   params,
   passesOverCompaction,
   play,
-  replies,
-  results,
   textOf,
 } from '../support/operatorLaws';
-import { call, calls, result } from '../support/replies';
 import { runners } from '../support/runners';
+import { draw } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
@@ -43,7 +42,10 @@ const bad = fakeTool('bad', () => {
 });
 const good = fakeTool('good', () => 'fine');
 const tools = [bad, good];
-const failed = (id: string, content = 'Error: no') => result(id, content, { is_error: true });
+const one = reply.toolUse('bad');
+const fine = reply.toolUse('good');
+const failed = (id: string, content = 'Error: no') => block.toolResult(id, content, { is_error: true });
+const mended = block.toolResult('toolu_bad', 'mended');
 
 expectNothingUnhandled();
 
@@ -53,94 +55,95 @@ describe('interceptToolErrors', () => {
 
   callbackLaws<readonly ToolResult[]>({
     operator: callback => interceptToolErrors((_failed, turn) => callback(turn)),
-    reply: calls(call('1', 'bad')),
+    reply: one,
     tools,
-    value: [result('1', 'mended')],
-    other: [result('1', 'not this')],
+    value: [mended],
+    other: [block.toolResult('toolu_bad', 'not this')],
     counts: 'last',
     shown: ({ source }) => source.requests[1]?.messages.at(-1),
-    taken: results(result('1', 'mended')),
-    nothing: results(failed('1')),
+    taken: results(mended),
+    nothing: results(failed('toolu_bad')),
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('sees the failed results alone, once all calls are answered; the request waits for what it gives', marbles(m => {
-      const reply = calls(call('1', 'bad'), call('2', 'good'));
-      const first$ = m.cold( '-(r|)          ', { r: reply });
-      const bad$ = m.cold(    '--#           ', {}, boom);
-      const good$ = m.cold(   '----(g|)      ', { g: 'fine' });
-      const mended$ = m.cold( '    ---(m|)   ', { m: [result('1', 'mended')] });
-      const second$ = m.cold( '       --(r|)', { r: end });
-      const ranBad =         '-^-!           ';
-      const ranGood =        '-^---!         ';
-      const called =         '-----^--!      ';
-      const asked2 =         '--------^-!    ';
-      const turns =          '-a--------(b|) ';
-
-      const source = scripted([first$, second$]);
-      const handler = vi.fn((_failed: readonly FailedToolResult[]) => mended$);
-      const run$ = run(source, { ...params, tools: [fakeTool('bad', () => bad$), fakeTool('good', () => good$)] });
-      m.expect(run$.pipe(interceptToolErrors(handler), replies)).toBeObservable(turns, { a: reply, b: end });
-      m.expect(bad$).toHaveSubscriptions(ranBad);
-      m.expect(good$).toHaveSubscriptions(ranGood);
-      m.expect(mended$).toHaveSubscriptions(called);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(handler).toHaveBeenCalledOnce();
-      expect(handler.mock.calls[0]?.[0]).toEqual([{ ...failed('1'), error: boom }]);
-      expect(handler.mock.calls[0]?.[0][0]?.error).toBe(boom);
-      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'mended'), result('2', 'fine')));
-    }));
-
-    // prettier-ignore
-    it('throwing ends the run at once; no request follows', marbles(m => {
-      const first$ = m.cold('-(r|)   ', { r: calls(call('1', 'bad')) });
-      const bad$ = m.cold(  ' --#    ', {}, boom);
-      const turns =         '-a-#    ';
-
-      const source = scripted([first$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('bad', () => bad$)] }).pipe(
-        interceptToolErrors(([each]) => {
-          throw new Error(`giving up: ${textOf(each!)}`);
-        }),
+    it('sees the failed results alone, once all calls are answered; the request waits for what it gives', () => {
+      const handler = vi.fn((_failed: readonly FailedToolResult[]) => undefined);
+      const seen = draw(
+        run,
+        ({ cold }) => interceptToolErrors(failures => (handler(failures), cold.handler)),
+        {
+          model: ['-(a|)', '--(e|)'],
+          replies: { a: reply.of([block.toolUse('bad'), block.toolUse('good')]), e: end },
+          tools: { bad: ['--#', {}, boom], good: ['----(g|)', { g: 'fine' }] },
+          cold: { handler: ['---(m|)', { m: [mended] }] },
+        },
       );
-      const error = new RunnerError(new Error('giving up: Error: no'), undefined as never);
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: calls(call('1', 'bad')) }, error);
-      m.expect(bad$).toHaveSubscriptions('-^-!');
-      m.flush();
-      expect(source.requests).toHaveLength(1);
-    }));
+      seen.toBe(`
+        turns:    -a--------(e|)
+        model:    ^!------^-!
+        bad:      -^-!
+        good:     -^---!
+        handler:  -----^--!
+      `);
+      expect(handler).toHaveBeenCalledOnce();
+      expect(handler.mock.calls[0]?.[0]).toEqual([{ ...failed('toolu_bad'), error: boom }]);
+      expect(handler.mock.calls[0]?.[0][0]?.error).toBe(boom);
+      expect(histories(seen)[1]?.at(-1)).toEqual(results(mended, block.toolResult('toolu_good', 'fine')));
+    });
+
+    it('throwing ends the run at once; no request follows', () => {
+      const giveUp = interceptToolErrors(([each]) => {
+        throw new Error(`giving up: ${textOf(each!)}`);
+      });
+      const seen = draw(run, () => giveUp, {
+        model: ['-(a|)'],
+        replies: { a: one },
+        tools: { bad: ['--#', {}, boom] },
+      });
+      seen.toBe(`
+        turns:  -a-#
+        model:  ^!
+        bad:    -^-!
+      `);
+      expect(seen.error).toStrictEqual(
+        new RunnerError(new Error('giving up: Error: no'), undefined as never),
+      );
+    });
 
     it('leaves the results in the state when it throws, so that resuming runs no tool again', () => {
       const seen = play(
         run,
-        [calls(call('1', 'bad'), call('2', 'good'))],
+        [reply.of([block.toolUse('bad'), block.toolUse('good')])],
         interceptToolErrors(() => {
           throw new Error('giving up');
         }),
         { tools },
       );
-      expect(seen.error?.state.pending?.results).toEqual([failed('1'), result('2', 'fine')]);
+      expect(seen.error?.state.pending?.results).toEqual([
+        failed('toolu_bad'),
+        block.toolResult('toolu_good', 'fine'),
+      ]);
     });
 
     it('is not called where nothing failed, or nothing was called', () => {
       const handler = vi.fn();
-      const seen = play(run, [calls(call('1', 'good')), end], interceptToolErrors(handler), { tools });
+      const seen = play(run, [fine, end], interceptToolErrors(handler), { tools });
       expect(seen.completed).toBe(true);
       expect(handler).not.toHaveBeenCalled();
     });
 
     it('results stay in call order, and those that are not given as they are', () => {
-      const reply = calls(call('1', 'bad'), call('2', 'good'), call('3', 'bad'), call('4', 'bad'));
+      const calls = ['bad', 'good', 'bad', 'bad'].map((name, index) =>
+        block.toolUse(name, {}, `${index + 1}`),
+      );
       const seen = play(
         run,
-        [reply, end],
-        interceptToolErrors(() => [result('4', 'd'), result('1', 'a', { is_error: true })]),
+        [reply.of(calls), end],
+        interceptToolErrors(() => [block.toolResult('4', 'd'), failed('1', 'a')]),
         { tools },
       );
       expect(histories(seen.source)[1]?.at(-1)).toEqual(
-        results(failed('1', 'a'), result('2', 'fine'), failed('3'), result('4', 'd')),
+        results(failed('1', 'a'), block.toolResult('2', 'fine'), failed('3'), block.toolResult('4', 'd')),
       );
     });
 
@@ -156,20 +159,20 @@ describe('interceptToolErrors', () => {
         throw blocks;
       });
       const seen: (readonly FailedToolResult[])[] = [];
-      const reply = calls(
-        call('1', 'bad'),
-        call('2', 'nobody'),
-        call('3', 'strict', { n: 'x' }),
-        call('4', 'printer'),
-        call('5', 'good'),
-        call('6', 'good'),
-      );
+      const all = reply.of([
+        block.toolUse('bad'),
+        block.toolUse('nobody'),
+        block.toolUse('strict', { n: 'x' }),
+        block.toolUse('printer'),
+        block.toolUse('good', {}, 'denied'),
+        block.toolUse('good', {}, 'answered'),
+      ]);
       const played = play(
         run,
-        [reply, end],
+        [all, end],
         pipe(
           approveToolCalls(({ id }) =>
-            id === '5' ? 'not today' : id === '6' ? { result: 'sold out', is_error: true } : true,
+            id === 'denied' ? 'not today' : id === 'answered' ? { result: 'sold out', is_error: true } : true,
           ),
           interceptToolErrors(given => void seen.push(given)),
         ),
@@ -177,7 +180,9 @@ describe('interceptToolErrors', () => {
       );
       expect(played.completed).toBe(true);
       expect(seen).toHaveLength(1);
-      expect(seen[0]?.map(({ tool_use_id: id }) => id)).toEqual(['1', '2', '3', '4', '5', '6']);
+      expect(seen[0]?.map(({ tool_use_id: id }) => id)).toEqual(
+        all.content.map(each => (each as ToolUseBlock).id),
+      );
       expect(seen[0]?.map(({ error }) => error)).toEqual([
         boom,
         expect.any(ToolError),
@@ -193,11 +198,11 @@ describe('interceptToolErrors', () => {
     it('what was thrown is never sent', () => {
       const seen = play(
         run,
-        [calls(call('1', 'bad')), end],
+        [one, end],
         interceptToolErrors(given => given),
         { tools },
       );
-      expect(histories(seen.source)[1]?.at(-1)).toStrictEqual(results(failed('1')));
+      expect(histories(seen.source)[1]?.at(-1)).toStrictEqual(results(failed('toolu_bad')));
     });
 
     it('of two the second sees what the first left failed', () => {
@@ -205,11 +210,11 @@ describe('interceptToolErrors', () => {
       const ids = (given: readonly FailedToolResult[]): void => void seen.push(given.map(textOf));
       const played = play(
         run,
-        [calls(call('1', 'bad'), call('2', 'bad')), end],
+        [reply.of([block.toolUse('bad', {}, '1'), block.toolUse('bad', {}, '2')]), end],
         pipe(
           interceptToolErrors(given => {
             ids(given);
-            return [result('1', 'mended'), failed('2', 'still')];
+            return [block.toolResult('1', 'mended'), failed('2', 'still')];
           }),
           interceptToolErrors(ids),
         ),
@@ -217,15 +222,15 @@ describe('interceptToolErrors', () => {
       );
       expect(seen).toEqual([['Error: no', 'Error: no'], ['still']]);
       expect(histories(played.source)[1]?.at(-1)).toEqual(
-        results(result('1', 'mended'), failed('2', 'still')),
+        results(block.toolResult('1', 'mended'), failed('2', 'still')),
       );
     });
 
     it("a result for a call that the turn does not have is the run's error, naming it", () => {
       const seen = play(
         run,
-        [calls(call('1', 'bad'))],
-        interceptToolErrors(() => [result('7', 'x')]),
+        [one],
+        interceptToolErrors(() => [block.toolResult('7', 'x')]),
         { tools },
       );
       expect(seen.error?.cause).toBeInstanceOf(TypeError);
