@@ -1,6 +1,7 @@
 import { EMPTY, pipe, type Observable } from 'rxjs';
 import {
   mapToolResults,
+  RunnerError,
   scripted,
   streamingToolRunner,
   toolRunner,
@@ -11,11 +12,10 @@ import {
   type ToolResult,
   type Turn,
 } from 'rx-tool-runner';
+import { assistant, block, reply, results, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -23,18 +23,15 @@ import {
   params,
   passesOverCompaction,
   play,
-  replies,
-  results,
   suffixed,
 } from '../support/operatorLaws';
-import { call, calls, result, user } from '../support/replies';
 import { runners } from '../support/runners';
+import { draw, go, one } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('1', 't'), call('2', 't'));
+const two = reply.of([block.toolUse('t', {}, '1'), block.toolUse('t', {}, '2')]);
+const bad = reply.toolUse('bad');
 const boom = new Error('no');
 const tools = [
   fakeTool('t', (_input, { call: { id } }) => `result of ${id}`),
@@ -53,60 +50,65 @@ describe('mapToolResults', () => {
     operator: callback => mapToolResults((_result, turn) => callback(turn)),
     reply: one,
     tools,
-    value: result('1', 'changed'),
-    other: result('1', 'not this'),
+    value: block.toolResult('1', 'changed'),
+    other: block.toolResult('1', 'not this'),
     counts: 'last',
     shown: ({ source }) => source.requests[1]?.messages.at(-1),
-    taken: results(result('1', 'changed')),
-    nothing: results(result('1', 'result of 1')),
+    taken: results(block.toolResult('1', 'changed')),
+    nothing: results(block.toolResult('1', 'result of 1')),
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('E9 changes all results at the same time; the request goes out when the last is done', marbles(m => {
-      const first$ = m.cold(  '-(r|)         ', { r: two });
-      const tool$ = m.cold(    '--(x|)       ', { x: 'x' });
-      const changed1$ = m.cold('  ----v--|   ', { v: result('1', 'one') });
-      const changed2$ = m.cold('  -v-(w|)    ', { v: result('2', 'not this'), w: result('2', 'two') });
-      const second$ = m.cold(  '         -(r|)', { r: end });
-      const ran =             '-^-!          ';
-      const called1 =         '---^------!   ';
-      const called2 =         '---^--!       ';
-      const asked2 =          '----------^!  ';
-      const turns =           '-a---------(b|)';
-
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] }).pipe(
-        mapToolResults(({ tool_use_id: id }) => (id === '1' ? changed1$ : changed2$)),
+    const projecting = (first: string, second: string): AgentRun =>
+      draw(
+        run,
+        ({ cold }) => mapToolResults(({ tool_use_id: id }) => (id === '1' ? cold.first : cold.second)),
+        {
+          model: ['-(a|)', '-(e|)'],
+          replies: { a: two, e: end },
+          tools: { t: '--(x|)' },
+          cold: {
+            first: [first, { v: block.toolResult('1', 'one') }],
+            second: [second, { v: block.toolResult('2', 'not this'), w: block.toolResult('2', 'two') }, boom],
+          },
+        },
       );
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: two, b: end });
-      m.expect(tool$).toHaveSubscriptions([ran, ran]);
-      m.expect(changed1$).toHaveSubscriptions(called1);
-      m.expect(changed2$).toHaveSubscriptions(called2);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)[1]).toEqual([go, assistant(two), results(result('1', 'one'), result('2', 'two'))]);
-    }));
 
-    // prettier-ignore
-    it('one that fails has the others unsubscribed', marbles(m => {
-      const first$ = m.cold(  '-(r|)', { r: two });
-      const changed1$ = m.cold('-----v|', { v: result('1', 'one') });
-      const changed2$ = m.cold('--#', {}, boom);
-      const called =          '-^-!';
+    it('E9 changes all results at the same time; the request goes out when the last is done', () => {
+      const seen = projecting('----v--|', '-v-(w|)');
+      seen.toBe(`
+        turns:   -a---------(e|)
+        model:   ^!--------^!
+        t:       -^-!
+        t:       -^-!
+        first:   ---^------!
+        second:  ---^--!
+      `);
+      expect(histories(seen)[1]).toEqual([
+        go,
+        assistant(two),
+        results(block.toolResult('1', 'one'), block.toolResult('2', 'two')),
+      ]);
+    });
 
-      const run$ = run(scripted([first$]), { ...params, tools }).pipe(
-        mapToolResults(({ tool_use_id: id }) => (id === '1' ? changed1$ : changed2$)),
-      );
-      m.expect(run$.pipe(replies)).toBeObservable('-a-#', { a: two }, Object.assign(new Error('no'), { name: 'RunnerError' }));
-      m.expect(changed1$).toHaveSubscriptions(called);
-      m.expect(changed2$).toHaveSubscriptions(called);
-    }));
+    it('one that fails has the others unsubscribed', () => {
+      const seen = projecting('-----v|', '--#');
+      seen.toBe(`
+        turns:   -a---#
+        model:   ^!
+        t:       -^-!
+        t:       -^-!
+        first:   ---^-!
+        second:  ---^-!
+      `);
+      expect(seen.error).toStrictEqual(new RunnerError(boom, undefined as never));
+    });
 
     it('E9 text, cache_control and is_error are what goes out', () => {
+      const calls = ['t', 't', 'bad', 't'].map((name, index) => block.toolUse(name, {}, `${index + 1}`));
       const seen = play(
         run,
-        [calls(call('1', 't'), call('2', 't'), call('3', 'bad'), call('4', 't')), end],
+        [reply.of(calls), end],
         mapToolResults(each => {
           const { tool_use_id, type } = each;
           switch (each.tool_use_id) {
@@ -124,16 +126,10 @@ describe('mapToolResults', () => {
       );
       expect(histories(seen.source)[1]?.at(-1)).toStrictEqual(
         results(
-          { type: 'tool_result', tool_use_id: '1', content: [{ type: 'text', text: 'blocks' }] },
-          {
-            type: 'tool_result',
-            tool_use_id: '2',
-            content: 'result of 2',
-            is_error: true,
-            cache_control: { type: 'ephemeral' },
-          },
-          { type: 'tool_result', tool_use_id: '3', content: 'mended' },
-          { type: 'tool_result', tool_use_id: '4', content: 'result of 4' },
+          block.toolResult('1', [{ type: 'text', text: 'blocks' }]),
+          block.toolResult('2', 'result of 2', { is_error: true, cache_control: { type: 'ephemeral' } }),
+          block.toolResult('3', 'mended'),
+          block.toolResult('4', 'result of 4'),
         ),
       );
     });
@@ -142,7 +138,7 @@ describe('mapToolResults', () => {
       const errors: unknown[] = [];
       const seen = play(
         run,
-        [calls(call('1', 'bad')), end],
+        [bad, end],
         mapToolResults(each => {
           errors.push(each.error);
           return suffixed('!')(each);
@@ -151,7 +147,7 @@ describe('mapToolResults', () => {
       );
       expect(errors).toEqual([boom]);
       expect(histories(seen.source)[1]?.at(-1)).toStrictEqual(
-        results(result('1', 'Error: no!', { is_error: true })),
+        results(block.toolResult('toolu_bad', 'Error: no!', { is_error: true })),
       );
     });
 
@@ -165,8 +161,11 @@ describe('mapToolResults', () => {
       const seen = play(run, [one, end], mapToolResults(suffixed('!')), { tools });
       const sent = collect(seen.turns[0]!.toolResults$);
       const events = collect(seen.turns[0]!.toolEvents$);
-      expect(sent.values).toEqual([[result('1', 'result of 1!')]]);
-      expect(events.values.at(-1)).toMatchObject({ type: 'end', result: result('1', 'result of 1') });
+      expect(sent.values).toEqual([[block.toolResult('1', 'result of 1!')]]);
+      expect(events.values.at(-1)).toMatchObject({
+        type: 'end',
+        result: block.toolResult('1', 'result of 1'),
+      });
     });
 
     it('two change one after the other, in the order of the pipe', () => {
@@ -174,7 +173,7 @@ describe('mapToolResults', () => {
         tools,
       });
       expect(histories(seen.source)[1]?.at(-1)).toEqual(
-        results(result('1', 'result of 1ab'), result('2', 'result of 2ab')),
+        results(block.toolResult('1', 'result of 1ab'), block.toolResult('2', 'result of 2ab')),
       );
     });
 
