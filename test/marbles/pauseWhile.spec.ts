@@ -1,6 +1,7 @@
 import {
   BehaviorSubject,
   EMPTY,
+  identity,
   NEVER,
   of,
   pipe,
@@ -9,6 +10,7 @@ import {
   Subject,
   take,
   throwError,
+  type MonoTypeOperatorFunction,
   type Observable,
 } from 'rxjs';
 import {
@@ -17,7 +19,6 @@ import {
   pauseWhile,
   resumeOnError,
   RunnerError,
-  scripted,
   stepBy,
   streamingToolRunner,
   toolRunner,
@@ -26,37 +27,46 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
-import { runAgent, type AgentRun } from 'rx-tool-runner/testing';
-import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
   assistant,
-  end,
-  histories,
-  onFirst,
-  operatorLaws,
-  params,
-  play,
-  reasons,
-  replies,
+  block,
+  reply,
   results,
-} from '../support/operatorLaws';
-import { call, calls, message, result, user } from '../support/replies';
+  runAgent,
+  scripted,
+  user,
+  type AgentRun,
+} from 'rx-tool-runner/testing';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
+import { marbles } from '../support/marbles';
+import { end, histories, onFirst, operatorLaws, params, play, reasons } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
+type TurnOperator = MonoTypeOperatorFunction<TurnHandle>;
+
 const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
+const one = reply.toolUse('t', {}, '1');
+const two = reply.toolUse('t', {}, '2');
 const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(result('1', 'x'))];
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+const answered = [go, assistant(one), results(block.toolResult('1', 'x'))];
+const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
   stop_reason: 'compaction',
 });
+const drawn = { replies: { a: one, b: two, c: end, s: summary }, tools: { t: '(x|)' } };
 /** Whether it is paused. */
 const state = { t: true, f: false };
 const failure = new Error('paused$ failed');
+
+interface Pausing {
+  readonly tool: string;
+  /** What `paused$` gives as it is subscribed to. */
+  readonly initially: readonly boolean[];
+  /** What of the run is drawn. */
+  readonly seen: (turns$: Observable<TurnHandle>) => Observable<unknown>;
+  readonly unsubscribe: string;
+}
 
 expectNothingUnhandled();
 
@@ -78,13 +88,23 @@ describe('pauseWhile', () => {
   }));
 
   describe.each(runners)('$runner', ({ run }) => {
-    const pausing = (model: readonly string[], paused: string, tool = '(x|)'): AgentRun =>
-      runAgent(({ source, tools, hot }) => run(source, { ...params, tools }).pipe(pauseWhile(hot.paused)), {
-        model,
-        replies: { a: one, b: two, c: end },
-        tools: { t: tool },
-        hot: { paused: [paused, state] },
-      });
+    const pausing = (
+      model: readonly string[],
+      paused: string,
+      { tool = '(x|)', initially = [], seen = identity, ...more }: Partial<Pausing> = {},
+    ): AgentRun =>
+      runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(pauseWhile(hot.paused.pipe(startWith(...initially))), seen),
+        {
+          model,
+          replies: drawn.replies,
+          tools: { t: tool },
+          hot: { paused: [paused, state, failure] },
+          outputs: { s: 'stop', e: 'end_turn' },
+          ...more,
+        },
+      );
 
     it('sends no request while the latest value is true', () => {
       pausing(['--(a|)', '--(b|)', '-(c|)'], '-t-----f-t-tft--f---t-').toBe(`
@@ -96,7 +116,7 @@ describe('pauseWhile', () => {
     });
 
     it('what is under way goes on: a request and its tools', () => {
-      pausing(['---(a|)', '-(c|)'], '-t-------f-----', '---(x|)').toBe(`
+      pausing(['---(a|)', '-(c|)'], '-t-------f-----', { tool: '---(x|)' }).toBe(`
         turns:   ---a------(c|)
         model:   ^--!-----^!
         t:       ---^--!
@@ -123,53 +143,40 @@ describe('pauseWhile', () => {
       `);
     });
 
-    // prettier-ignore
-    it('paused before the start: not even the first request is sent', marbles(m => {
-      const first$ =  m.cold('    --(r|) ', { r: end });
-      const paused$ = m.cold('----f------', state);
-      const asked =          '----^-!    ';
-      const watched =        '^-----!    ';
-      const turns =          '------(a|) ';
+    it('paused before the start: not even the first request is sent', () => {
+      pausing(['--(c|)'], '----f------', { initially: [true] }).toBe(`
+        turns:   ------(c|)
+        model:   ----^-!
+        paused:  ^-----!
+      `);
+    });
 
-      m.expect(run(scripted([first$]), params).pipe(pauseWhile(paused$.pipe(startWith(true))), replies)).toBeObservable(turns, { a: end });
-      m.expect(first$).toHaveSubscriptions(asked);
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
+    it('a final turn is not held: no request follows', () => {
+      pausing(['--(c|)'], '-t----', { seen: reasons }).toBe(`
+        turns:   --(e|)
+        model:   ^-!
+        paused:  ^-!
+      `);
+    });
 
-    // prettier-ignore
-    it('a final turn is not held: no request follows', marbles(m => {
-      const first$ =  m.cold('--(r|)', { r: end });
-      const paused$ = m.hot( '-t----', state);
-      const watched =        '^-!   ';
-      const settled =        '--(e|)';
+    it('completes while it is not paused: nothing pauses any more', () => {
+      pausing(['---(a|)', '-(c|)'], '-tf|').toBe(`
+        turns:   ---a(c|)
+        model:   ^--!
+        model:   ---^!
+        t:       ---(^!)
+        paused:  ^--!
+      `);
+    });
 
-      m.expect(run(scripted([first$]), params).pipe(pauseWhile(paused$), reasons)).toBeObservable(settled, { e: 'end_turn' });
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
-
-    // prettier-ignore
-    it('completes while it is not paused: nothing pauses any more', marbles(m => {
-      const first$ =  m.cold('---(r|)   ', { r: one });
-      const second$ = m.cold(   '-(r|)  ', { r: end });
-      const paused$ = m.hot( '-tf|      ', state);
-      const watched =        '^--!      ';
-      const turns =          '---a(b|)  ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      m.expect(run$.pipe(pauseWhile(paused$), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
-
-    // prettier-ignore
-    it('completes while it is paused, nothing can end the pause: the run is stopped', marbles(m => {
-      const first$ =  m.cold('--(r|)   ', { r: one });
-      const paused$ = m.hot( '-t---|   ', state);
-      const watched =        '^----!   ';
-      const settled =        '-----(s|)';
-
-      m.expect(run(scripted([first$]), { ...params, tools }).pipe(pauseWhile(paused$), reasons)).toBeObservable(settled, { s: 'stop' });
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
+    it('completes while it is paused, nothing can end the pause: the run is stopped', () => {
+      pausing(['--(a|)'], '-t---|', { seen: reasons }).toBe(`
+        turns:   -----(s|)
+        model:   ^-!
+        t:       --(^!)
+        paused:  ^----!
+      `);
+    });
 
     it('a run that is stopped so can be resumed', () => {
       const stopped = play(run, [one], pauseWhile(new BehaviorSubject(false)), { tools, max_iterations: 1 });
@@ -193,42 +200,36 @@ describe('pauseWhile', () => {
       expect(play(run, [], pauseWhile(of(true))).completed).toBe(true);
     });
 
-    // prettier-ignore
-    it('fails while it is paused: the error of the run', marbles(m => {
-      const first$ =  m.cold('--(r|) ', { r: one });
-      const paused$ = m.hot( '-t---# ', state, failure);
-      const watched =        '^----! ';
-      const turns =          '--a--# ';
+    it('fails while it is paused: the error of the run', () => {
+      const seen = pausing(['--(a|)'], '-t---#');
+      seen.toBe(`
+        turns:   --a--#
+        model:   ^-!
+        t:       --(^!)
+        paused:  ^----!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: failure });
+    });
 
-      m.expect(run(scripted([first$]), { ...params, tools }).pipe(pauseWhile(paused$), replies))
-        .toBeObservable(turns, { a: one }, new RunnerError(failure, undefined as never));
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
-
-    // prettier-ignore
-    it('fails while a request is on its way: that is answered first', marbles(m => {
-      const first$ =  m.cold('----(r|)', { r: one });
-      const paused$ = m.hot( '-f#     ', state, failure);
-      const watched =        '^-!     ';
-      const turns =          '----(a#)';
-
-      m.expect(run(scripted([first$]), { ...params, tools }).pipe(pauseWhile(paused$), replies))
-        .toBeObservable(turns, { a: one }, new RunnerError(failure, undefined as never));
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
+    it('fails while a request is on its way: that is answered first', () => {
+      const seen = pausing(['----(a|)'], '-f#');
+      seen.toBe(`
+        turns:   ----(a#)
+        model:   ^---!
+        t:       ----(^!)
+        paused:  ^-!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: failure });
+    });
 
     it('its error carries the state to resume from, the tools that have run included', () => {
-      const paused$ = new BehaviorSubject(false);
-      const reply$ = new Subject<Message>();
-      const seen = play(run, [reply$], pauseWhile(paused$), { tools });
-      paused$.error(failure);
-      reply$.next(one);
-      reply$.complete();
-      expect(seen.error).toBeInstanceOf(RunnerError);
-      expect(seen.error?.cause).toBe(failure);
+      const { error } = pausing(['--(a|)'], '-#');
+      expect(error).toBeInstanceOf(RunnerError);
+      const { cause, state } = error as RunnerError;
+      expect(cause).toBe(failure);
       const resumed = play(run, [end], pauseWhile(NEVER), {
         tools: [fakeTool('t', () => expect.unreachable('it has run'))],
-        state: seen.error!.state,
+        state,
       });
       expect(resumed.completed).toBe(true);
       expect(histories(resumed.source)).toEqual([answered]);
@@ -243,102 +244,100 @@ describe('pauseWhile', () => {
       expect(later.error).toBe(failure);
     });
 
-    // prettier-ignore
-    it('listens no longer than the run lasts: an error of it', marbles(m => {
-      const first$ =  m.cold('--#   ');
-      const paused$ = m.hot( '---t--', state);
-      const watched =        '^-!   ';
+    it('listens no longer than the run lasts: an error of it', () => {
+      const seen = pausing(['--#'], '---t--');
+      seen.toBe(`
+        turns:   --#
+        model:   ^-!
+        paused:  ^-!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: 'error' });
+    });
 
-      m.expect(run(scripted([first$]), params).pipe(pauseWhile(paused$), replies)).toBeObservable('--#', {}, new RunnerError('error', undefined as never));
-      m.expect(paused$).toHaveSubscriptions(watched);
-    }));
+    it('listens no longer than the run lasts: an unsubscribe in the pause', () => {
+      pausing(['--(a|)'], '-t----f--', { unsubscribe: '----!' }).toBe(`
+        turns:   --a
+        model:   ^-!
+        t:       --(^!)
+        paused:  ^---!
+      `);
+    });
 
-    // prettier-ignore
-    it('listens no longer than the run lasts: an unsubscribe in the pause', marbles(m => {
-      const first$ =  m.cold('--(r|)   ', { r: one });
-      const paused$ = m.hot( '-t----f--', state);
-      const unsub =          '----!    ';
-      const watched =        '^---!    ';
-      const turns =          '--a--    ';
+    it('listens no longer than the run lasts: an unsubscribe before the start', () => {
+      pausing(['--(a|)'], '------f--', { initially: [true], unsubscribe: '----!' }).toBe(`
+        paused:  ^---!
+      `);
+    });
 
-      const source = scripted([first$]);
-      m.expect(run(source, { ...params, tools }).pipe(pauseWhile(paused$), replies), unsub).toBeObservable(turns, { a: one });
-      m.expect(paused$).toHaveSubscriptions(watched);
-      m.flush();
-      expect(source.requests).toHaveLength(1);
-    }));
-
-    // prettier-ignore
-    it('listens no longer than the run lasts: an unsubscribe before the start', marbles(m => {
-      const first$ =  m.cold('--(r|)   ', { r: one });
-      const paused$ = m.cold('------f--', state);
-      const unsub =          '----!    ';
-      const watched =        '^---!    ';
-
-      m.expect(run(scripted([first$]), params).pipe(pauseWhile(paused$.pipe(startWith(true))), replies), unsub).toBeObservable('-----');
-      m.expect(paused$).toHaveSubscriptions(watched);
-      m.expect(first$).toHaveSubscriptions([]);
-    }));
-
-    // prettier-ignore
-    it('two of them: while either is paused, whatever the other has been', marbles(m => {
-      const first$ =  m.cold('--(r|)                ', { r: one });
-      const second$ = m.cold(       '--(r|)         ', { r: two });
-      const third$ =  m.cold(                '--(r|)', { r: end });
-      const left$ =   m.hot( '-t--f----t---ft-f-----', state);
-      const right$ =  m.hot( '-t-----f-t-----f-t----', state);
-      const asked2 =         '-------^-!            ';
-      const asked3 =         '----------------^-!   ';
-      const watched =        '^-----------------!   ';
-      const turns =          '--a------b--------(c|)';
-
-      for (const [outer$, inner$] of [[left$, right$], [right$, left$]] as const) {
-        const run$ = run(scripted([first$, second$, third$]), { ...params, tools });
-        m.expect(run$.pipe(pauseWhile(inner$), pauseWhile(outer$), replies)).toBeObservable(turns, { a: one, b: two, c: end });
+    it('two of them: while either is paused, whatever the other has been', () => {
+      for (const [inner, outer] of [
+        ['left', 'right'],
+        ['right', 'left'],
+      ] as const) {
+        const seen = runAgent(
+          ({ source, tools, hot }) =>
+            run(source, { ...params, tools }).pipe(pauseWhile(hot[inner]), pauseWhile(hot[outer])),
+          {
+            ...drawn,
+            model: ['--(a|)', '--(b|)', '--(c|)'],
+            hot: { left: ['-t--f----t---ft-f-----', state], right: ['-t-----f-t-----f-t----', state] },
+          },
+        );
+        seen.toBe(`
+          turns:  --a------b--------(c|)
+          model:  ^-!----^-!------^-!
+          t:      --(^!)---(^!)
+          left:   ^-----------------!
+          right:  ^-----------------!
+        `);
       }
-      m.expect(second$).toHaveSubscriptions([asked2, asked2]);
-      m.expect(third$).toHaveSubscriptions([asked3, asked3]);
-      m.expect(left$).toHaveSubscriptions([watched, watched]);
-      m.expect(right$).toHaveSubscriptions([watched, watched]);
-    }));
+    });
 
-    // prettier-ignore
-    it('a pause that begins while a step is waited for holds the request all the same', marbles(m => {
-      const first$ =  m.cold('--(r|)         ', { r: one });
-      const second$ = m.cold(        '--(r|) ', { r: end });
-      const paused$ = m.hot( '---t----f------', state);
-      const steps$ =  m.hot( '-----n---------');
-      const asked2 =         '--------^-!    ';
-      const turns =          '--a-------(b|) ';
-
-      for (const operators of [pipe(pauseWhile(paused$), stepBy(steps$)), pipe(stepBy(steps$), pauseWhile(paused$))]) {
-        const run$ = run(scripted([first$, second$]), { ...params, tools });
-        m.expect(run$.pipe(operators as <T>(run$: Observable<T>) => Observable<T>, replies)).toBeObservable(turns, { a: one, b: end });
+    it('a pause that begins while a step is waited for holds the request all the same', () => {
+      for (const order of [
+        (pause: TurnOperator, step: TurnOperator) => pipe(pause, step),
+        (pause: TurnOperator, step: TurnOperator) => pipe(step, pause),
+      ]) {
+        const seen = runAgent(
+          ({ source, tools, hot }) =>
+            run(source, { ...params, tools }).pipe(order(pauseWhile(hot.paused), stepBy(hot.steps))),
+          {
+            ...drawn,
+            model: ['--(a|)', '--(c|)'],
+            hot: { paused: ['---t----f------', state], steps: '-----n---------' },
+          },
+        );
+        seen.toBe(`
+          turns:   --a-------(c|)
+          model:   ^-!-----^-!
+          t:       --(^!)
+          paused:  ^---------!
+          steps:   ^---------!
+        `);
       }
-      m.expect(second$).toHaveSubscriptions([asked2, asked2]);
-    }));
+    });
 
-    it.each([
-      [
-        'pauseWhile, interject',
-        (paused$: Observable<boolean>, typed$: Observable<ReturnType<typeof user>>) =>
-          pipe(pauseWhile(paused$), interject(typed$)),
-      ],
-      [
-        'interject, pauseWhile',
-        (paused$: Observable<boolean>, typed$: Observable<ReturnType<typeof user>>) =>
-          pipe(interject(typed$), pauseWhile(paused$)),
-      ],
-    ])('E17 a message typed while paused goes out with the gated request: %s', (_, operators) => {
-      const paused$ = new BehaviorSubject(false);
-      const typed$ = new Subject<ReturnType<typeof user>>();
-      const seen = play(run, [() => (paused$.next(true), one), end], operators(paused$, typed$), { tools });
-      expect(seen.source.requests).toHaveLength(1);
-      typed$.next(user('by the way'));
-      expect(seen.source.requests).toHaveLength(1);
-      paused$.next(false);
-      expect(seen.completed).toBe(true);
-      expect(histories(seen.source)[1]).toEqual([...answered, user('by the way')]);
+    it.each<[string, (pause: TurnOperator, listen: TurnOperator) => TurnOperator]>([
+      ['pauseWhile, interject', (pause, listen) => pipe(pause, listen)],
+      ['interject, pauseWhile', (pause, listen) => pipe(listen, pause)],
+    ])('E17 a message typed while paused goes out with the gated request: %s', (_, order) => {
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(order(pauseWhile(hot.paused), interject(hot.typed))),
+        {
+          ...drawn,
+          model: ['--(a|)', '-(c|)'],
+          hot: { paused: ['-t---f--', state], typed: ['---m----', { m: user('by the way') }] },
+        },
+      );
+      seen.toBe(`
+        turns:   --a---(c|)
+        model:   ^-!--^!
+        t:       --(^!)
+        paused:  ^-----!
+        typed:   ^-----!
+      `);
+      expect(seen.requests[1]?.messages).toEqual([...answered, user('by the way')]);
     });
 
     it('a takeover made in the pause goes out with the request that waited', () => {
@@ -351,40 +350,34 @@ describe('pauseWhile', () => {
     });
 
     it('a compaction waits, and so does the request behind it when a pause begins meanwhile', () => {
-      const paused$ = new BehaviorSubject(false);
-      const compaction$ = new Subject<Message>();
-      const seen = play(
-        run,
-        [() => (paused$.next(true), one), compaction$, end],
-        pipe(pauseWhile(paused$), compactWhen(onFirst(true))),
-        { tools },
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(pauseWhile(hot.paused), compactWhen(onFirst(true))),
+        { ...drawn, model: ['--(a|)', '---(s|)', '-(c|)'], hot: { paused: ['-t--f-t---f--', state] } },
       );
-      expect(seen.source.requests).toHaveLength(1);
-      paused$.next(false);
-      expect(seen.source.requests).toHaveLength(2);
-      paused$.next(true);
-      compaction$.next(summary);
-      compaction$.complete();
-      expect(seen.source.requests).toHaveLength(2);
-      paused$.next(false);
-      expect(seen.completed).toBe(true);
-      expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'compaction', 'reply']);
+      seen.toBe(`
+        turns:   --a----s---(c|)
+        model:   ^-!-^--!--^!
+        t:       --(^!)
+        paused:  ^----------!
+      `);
+      expect(seen.values).toMatchObject([{ kind: 'reply' }, { kind: 'compaction' }, { kind: 'reply' }]);
     });
 
     it('a compaction after the final turn waits, too', () => {
-      const paused$ = new BehaviorSubject(false);
-      const seen = play(
-        run,
-        [() => (paused$.next(true), end), summary],
-        pipe(
-          pauseWhile(paused$),
-          compactWhen(() => true),
-        ),
+      const seen = runAgent(
+        ({ source, hot }) =>
+          run(source, params).pipe(
+            pauseWhile(hot.paused),
+            compactWhen(() => true),
+          ),
+        { ...drawn, model: ['--(c|)', '-(s|)'], hot: { paused: ['-t--f-', state] } },
       );
-      expect(seen.source.requests).toHaveLength(1);
-      paused$.next(false);
-      expect(seen.completed).toBe(true);
-      expect(seen.source.requests).toHaveLength(2);
+      seen.toBe(`
+        turns:   --c--(s|)
+        model:   ^-!-^!
+        paused:  ^----!
+      `);
     });
 
     it('resumes the run that failed, also when the request waits for the end of a pause', () => {
@@ -429,7 +422,7 @@ describe('pauseWhile', () => {
       let asked = 0;
       const endless = (): Message => {
         if (++asked === 5) paused$.next(true);
-        return calls(call(`c${asked}`, 't'));
+        return reply.toolUse('t', {}, `c${asked}`);
       };
       const source = scripted(Array.from({ length: 100 }, () => endless));
       const seen = watch(run(source, { ...params, tools }).pipe(pauseWhile(paused$), take(8)));
