@@ -2,14 +2,12 @@ import {
   EmptyError,
   filter,
   merge,
-  mergeMap,
   NEVER,
   of,
   pipe,
   share,
   Subject,
   take,
-  tap,
   toArray,
   type Observable,
 } from 'rxjs';
@@ -18,7 +16,6 @@ import {
   compactWhen,
   finalMessage,
   retryOnMaxTokens,
-  RunnerError,
   scripted,
   stopWhen,
   streamingToolRunner,
@@ -34,27 +31,16 @@ import {
   type ToolRunnerParams,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, block, reply, results, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
-import { assistant, end, onFirst, params, play, results } from '../support/operatorLaws';
-import { call, calls, message, result, says, user } from '../support/replies';
+import { end, onFirst, params, play } from '../support/operatorLaws';
+import { resultLaws } from '../support/resultLaws';
 import { lastSettled, runners } from '../support/runners';
-import { fakeTool } from '../support/tools';
+import { answered, draw, go, one, summary, tools, two } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(result('1', 'x'))];
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
-  stop_reason: 'compaction',
-});
-
 expectNothingUnhandled();
-
-const noElements = Object.assign(new Error('no elements in sequence'), { name: 'EmptyError' });
 
 const state = lastSettled(
   play(
@@ -71,41 +57,17 @@ const settlesTo = (message_: Message, reason: Settled['reason']): TurnHandle =>
   turnOf(message_, of({ next: 'request', reason, state }));
 
 describe('toRunResult', () => {
-  // prettier-ignore
-  it.each([
-    ['never',            '-',        '^',        '-'          ],
-    ['empty',            '--|',      '^-!',      '--#'        ],
-    ['one',              '-a--|',    '^---!',    '----(a|)'   ],
-    ['many',             '-a-b-c-|', '^------!', '-------(c|)'],
-    ['error',            '--#',      '^-!',      '--#'        ],
-    ['an error at last', '-a-b-#',   '^----!',   '-----#'     ],
-  ])('%s', (name, source, subscribed, expected) => {
-    marbles(m => {
-      const common = { messages: state.messages, state, usage: state.usage };
-      const values = {
-        a: { ...common, message: one, turns: 1, reason: 'tool_use' },
-        c: { ...common, message: end, turns: 3, reason: 'end_turn' },
-      };
-      const turns = { a: settlesTo(one, 'tool_use'), b: settlesTo(two, 'tool_use'), c: settlesTo(end, 'end_turn') };
-      const failure = name === 'empty' ? noElements : new Error('upstream');
-      const source$ = m.cold(source, turns, new Error('upstream'));
-      m.expect(source$.pipe(toRunResult())).toBeObservable(expected, values as Record<string, RunResult>, failure);
-      m.expect(source$).toHaveSubscriptions(subscribed);
-    })();
+  const common = { messages: state.messages, state, usage: state.usage };
+  resultLaws<RunResult>({
+    operator: () => toRunResult(),
+    turns: { a: settlesTo(one, 'tool_use'), b: settlesTo(two, 'tool_use'), c: settlesTo(end, 'end_turn') },
+    values: {
+      a: { ...common, message: one, turns: 1, reason: 'tool_use' },
+      b: { ...common, message: two, turns: 2, reason: 'tool_use' },
+      c: { ...common, message: end, turns: 3, reason: 'end_turn' },
+    },
+    waiting: given$ => turnOf(one, given$),
   });
-
-  // prettier-ignore
-  it('does not break the unsubscription chain: the turns, and what they settle to', marbles(m => {
-    const settled$ = m.cold(' ----|    ');
-    const source$ = m.cold( '-a-------', { a: turnOf(one, settled$ as unknown as Observable<Settled>) });
-    const unsub =           '---!     ';
-    const asked =           '^--!     ';
-    const waited =          '-^-!     ';
-    const chain$ = source$.pipe(mergeMap(turn => of(turn)), toRunResult(), mergeMap(result_ => of(result_)));
-    m.expect(chain$, unsub).toBeObservable('----');
-    m.expect(source$).toHaveSubscriptions(asked);
-    m.expect(settled$).toHaveSubscriptions(waited);
-  }));
 
   describe.each(runners)('$runner', ({ run, streaming }) => {
     const resultOf = (
@@ -121,54 +83,40 @@ describe('toRunResult', () => {
       return seen.values[0]![0]!;
     };
 
-    // prettier-ignore
-    it('is one value when the run ends', marbles(m => {
-      const first$ =  m.cold('--(r|)         ', { r: one });
-      const tool$ =   m.cold(  '---(x|)      ', { x: 'x' });
-      const second$ = m.cold(     '--(r|)    ', { r: end });
-      const ran =            '--^--!         ';
-      const asked2 =         '-----^-!       ';
-      const expected =       '-------(e|)    ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      const usage = { input_tokens: 20, output_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+    it('is one value when the run ends', () => {
+      const usage = {
+        input_tokens: 20,
+        output_tokens: 10,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+      };
       const messages = [...answered, assistant(end)];
-      m.expect(run$.pipe(toRunResult())).toBeObservable(expected, {
-        e: {
-          message: end,
+      const whole: RunResult = {
+        message: end,
+        messages,
+        state: {
+          version: 1,
           messages,
-          state: { version: 1, messages, params: { model: 'claude-opus-5-5', max_tokens: 100 }, queued: [], iterations: 2, usage },
+          params: { model: 'claude-opus-5-5', max_tokens: 100 },
+          queued: [],
+          iterations: 2,
           usage,
-          turns: 2,
-          reason: 'end_turn',
         },
+        usage,
+        turns: 2,
+        reason: 'end_turn',
+      };
+      const seen = draw(run, () => toRunResult(), {
+        model: ['--(a|)', '--(e|)'],
+        tools: { t: '---(x|)' },
+        outputs: { r: whole },
       });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('unsubscribes the run, whatever it is at', marbles(m => {
-      const first$ =  m.cold('--(r|)  ', { r: one });
-      const tool$ =   m.cold(  '---x| ', { x: 'x' });
-      const unsub =          '---!    ';
-      const ran =            '--^!    ';
-      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(toRunResult()), unsub).toBeObservable('----');
-      m.expect(tool$).toHaveSubscriptions(ran);
-    }));
-
-    it("errors with the run's error, the very same", () => {
-      const errors: unknown[] = [];
-      const seen = collect(
-        run(scripted([one, new Error('overloaded')]), { ...params, tools }).pipe(
-          tap({ error: (error: unknown) => errors.push(error) }),
-          toRunResult(),
-        ),
-      );
-      expect(seen.values).toEqual([]);
-      expect(seen.error).toBeInstanceOf(RunnerError);
-      expect(errors[0]).toBe(seen.error);
+      seen.toBe(`
+        turns:  -------(r|)
+        model:  ^-!--^-!
+        t:      --^--!
+      `);
+      expect(seen.values).toStrictEqual([whole]);
     });
 
     it('of one turn', () => {
@@ -182,7 +130,7 @@ describe('toRunResult', () => {
     });
 
     it('of a run with a retry: the discarded reply is a turn, and has been paid for, but is no message', () => {
-      const cut = says('cut', { stop_reason: 'max_tokens' });
+      const cut = reply.text('cut', { stop_reason: 'max_tokens' });
       expect(resultOf([cut, end], retryOnMaxTokens({ ceiling: 500 }))).toMatchObject({
         message: end,
         messages: [go, assistant(end)],
@@ -194,12 +142,12 @@ describe('toRunResult', () => {
 
     it('of a run whose last reply is discarded', () => {
       const seen = resultOf(
-        [says('hm')],
+        [reply.text('hm')],
         takeOverHistory(() => [user('other')]),
         { max_iterations: 1 },
       );
       expect(seen).toMatchObject({
-        message: says('hm'),
+        message: reply.text('hm'),
         messages: [user('other')],
         turns: 1,
         reason: 'max_iterations',
@@ -221,7 +169,7 @@ describe('toRunResult', () => {
       const resumed = resultOf([end], undefined, { state: stopped.state });
       expect(resumed).toMatchObject({
         message: end,
-        messages: [...answered, assistant(two), results(result('2', 'x')), assistant(end)],
+        messages: [...answered, assistant(two), results(block.toolResult('2', 'x')), assistant(end)],
         turns: 2,
         usage: { input_tokens: 30, output_tokens: 15 },
         state: { iterations: 3 },
@@ -238,9 +186,9 @@ describe('toRunResult', () => {
     });
 
     it('of a reply that was cut in a call, or had no content', () => {
-      const cut = message([call('1', 't')], { stop_reason: 'max_tokens' });
+      const cut = reply.of(one.content, { stop_reason: 'max_tokens' });
       expect(resultOf([cut])).toMatchObject({ messages: [go, assistant(cut)], reason: 'max_tokens' });
-      const empty = message([], { stop_reason: 'refusal' });
+      const empty = reply.of([], { stop_reason: 'refusal' });
       expect(resultOf([empty])).toMatchObject({ message: empty, messages: [go], reason: 'refusal' });
     });
 
@@ -279,7 +227,7 @@ describe('toRunResult', () => {
     });
 
     it('C2 of a run that was summarized: the summary has been paid for', () => {
-      expect(resultOf([one, says('so far'), end], summarizeHistory({ threshold: 14 }))).toMatchObject({
+      expect(resultOf([one, reply.text('so far'), end], summarizeHistory({ threshold: 14 }))).toMatchObject({
         messages: [user('so far'), assistant(end)],
         turns: 2,
         usage: { input_tokens: 30, output_tokens: 15 },
@@ -288,10 +236,10 @@ describe('toRunResult', () => {
 
     it('carries params, and what was appended, as the run has left them', () => {
       const seen = resultOf(
-        [says('hm'), end],
+        [reply.text('hm'), end],
         pipe(appendMessages(onFirst(user('and?'))), updateParams(onFirst({ max_tokens: 7 }))),
       );
-      expect(seen.messages).toEqual([go, assistant(says('hm')), user('and?'), assistant(end)]);
+      expect(seen.messages).toEqual([go, assistant(reply.text('hm')), user('and?'), assistant(end)]);
       expect(seen.state.params).toEqual({ model: 'claude-opus-5-5', max_tokens: 7 });
     });
 
