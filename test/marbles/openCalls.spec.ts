@@ -2,25 +2,23 @@ import { map, NEVER, of, type Observable } from 'rxjs';
 import {
   approveToolCalls,
   openCalls,
-  RunnerError,
-  scripted,
   streamingToolRunner,
   toolRunner,
   type OpenCall,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { block, reply, runAgent, scripted } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
 import { end, params } from '../support/operatorLaws';
-import { call, calls, message } from '../support/replies';
 import { runners } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 import { viewLaws } from '../support/viewLaws';
 
-const one = calls(call('1', 'a', { n: 1 }));
-const both = calls(call('1', 'a', { n: 1 }), call('2', 'b'));
+const one = reply.toolUse('a', { n: 1 });
+const both = reply.of([block.toolUse('a', { n: 1 }), block.toolUse('b')]);
+const replies = { r: one, s: both, z: end };
 
 /** A list in a diagram, in words: `a` runs, `a:p` runs and has said `p`. */
 const words = (open: readonly OpenCall[]): string =>
@@ -37,71 +35,110 @@ describe('openCalls', () => {
   viewLaws({ view: openCalls, first: [], done: [], failed: [] });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('shows which calls run, with their latest progress, in the order they started', marbles(m => {
-      const first$ =  m.cold('--(r|)                   ', { r: both });
-      const a$ =      m.cold('  -----p-q-------(r|)    ');
-      const b$ =      m.cold('  ------s---(t|)         ');
-      const second$ = m.cold('                 ----(r|)', { r: end });
-      const expected =       '0-(12)-345--(67)-(80)|   ';
-      const values = { 0: '', 1: 'a', 2: 'a,b', 3: 'a:p,b', 4: 'a:p,b:s', 5: 'a:q,b:s', 6: 'a:q,b:t', 7: 'a:q', 8: 'a:r' };
+    it('shows which calls run, with their latest progress, in the order they started', () => {
+      runAgent(({ source, tools }) => run(source, { ...params, tools }).pipe(openCalls(), shown), {
+        model: ['--(s|)', '----(z|)'],
+        replies,
+        tools: { a: '-----p-q-------(r|)', b: '------s---(t|)' },
+        outputs: {
+          0: '',
+          1: 'a',
+          2: 'a,b',
+          3: 'a:p,b',
+          4: 'a:p,b:s',
+          5: 'a:q,b:s',
+          6: 'a:q,b:t',
+          7: 'a:q',
+          8: 'a:r',
+        },
+      }).toBe(`
+        turns:  0-(12)-345--(67)-(80)|
+        model:  ^-!--------------^---!
+        a:      --^--------------!
+        b:      --^---------!
+      `);
+    });
 
-      const tools = [fakeTool('a', () => a$), fakeTool('b', () => b$)];
-      m.expect(run(scripted([first$, second$]), { ...params, tools }).pipe(openCalls(), shown)).toBeObservable(expected, values);
-    }));
+    it('ends with its subscriber, and the tools with it', () => {
+      runAgent(({ source, tools }) => run(source, { ...params, tools }).pipe(openCalls(), shown), {
+        model: ['--(r|)'],
+        replies,
+        tools: { a: '---p---(r|)' },
+        outputs: { 0: '', 1: 'a', 2: 'a:p' },
+        unsubscribe: '------!',
+      }).toBe(`
+        turns:  0-1--2
+        model:  ^-!
+        a:      --^---!
+      `);
+    });
 
-    // prettier-ignore
-    it('ends with its subscriber, and the tools with it', marbles(m => {
-      const first$ = m.cold('--(r|)', { r: one });
-      const a$ =     m.cold('  ---p---(r|)');
-      const unsub =         '------!';
-      const ran =           '--^---!';
-      const expected =      '0-1--2-';
+    it('shows none that wait for a slot', () => {
+      runAgent(
+        ({ source, tools }) =>
+          run(source, { ...params, tools, tool_concurrency: 1 }).pipe(openCalls(), shown),
+        {
+          model: ['--(s|)', '----(z|)'],
+          replies,
+          tools: { a: '----(r|)', b: '---------(r|)' },
+          outputs: { 0: '', 1: 'a', 2: 'a:r', 3: 'b', 4: 'b:r' },
+        },
+      ).toBe(`
+        turns:  0-1---(203)----(40)|
+        model:  ^-!------------^---!
+        a:      --^---!
+        b:      ------^--------!
+      `);
+    });
 
-      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('a', () => a$)] });
-      m.expect(run$.pipe(openCalls(), shown), unsub).toBeObservable(expected, { 0: '', 1: 'a', 2: 'a:p' });
-      m.expect(a$).toHaveSubscriptions(ran);
-    }));
+    it('shows none that wait for approval, and none that are denied', () => {
+      runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(({ name }) => (name === 'a' ? cold.decision : false)),
+            openCalls(),
+            shown,
+          ),
+        {
+          model: ['--(s|)'],
+          replies,
+          tools: { a: '-', b: '-' },
+          cold: { decision: ['---(y|)', { y: true }] },
+          outputs: { 0: '', 1: 'a' },
+        },
+      ).toBe(`
+        turns:     0----1
+        model:     ^-!
+        a:         -----^
+        decision:  --^--!
+      `);
+    });
 
-    // prettier-ignore
-    it('shows none that wait for a slot', marbles(m => {
-      const first$ =  m.cold('--(r|)      ', { r: both });
-      const work$ =   m.cold('  ----(r|)  ');
-      const expected =       '0-1---(a0b)----(c0)|';
-      const values = { 0: '', 1: 'a', a: 'a:r', b: 'b', c: 'b:r' };
-      // From frame 6 on the other one runs, to frame 15 where it takes nine.
-      const longer$ = m.cold('      ---------(r|)');
-      const second$ = m.cold('               ----(r|)', { r: end });
-
-      const tools = [fakeTool('a', () => work$), fakeTool('b', () => longer$)];
-      const run$ = run(scripted([first$, second$]), { ...params, tools, tool_concurrency: 1 });
-      m.expect(run$.pipe(openCalls(), shown)).toBeObservable(expected, values);
-    }));
-
-    // prettier-ignore
-    it('shows none that wait for approval, and none that are denied', marbles(m => {
-      const first$ =  m.cold('--(r|)   ', { r: both });
-      const yes$ =    m.cold('  ---(y|)', { y: true });
-      const a$ =      m.cold('     -');
-      const expected =       '0----1';
-
-      const tools = [fakeTool('a', () => a$), fakeTool('b', () => NEVER)];
-      const run$ = run(scripted([first$]), { ...params, tools }).pipe(approveToolCalls(({ name }) => (name === 'a' ? yes$ : false)));
-      m.expect(run$.pipe(openCalls(), shown)).toBeObservable(expected, { 0: '', 1: 'a' });
-      m.expect(yes$).toHaveSubscriptions('--^--!');
-    }));
-
-    // prettier-ignore
-    it('closes the calls of a run that fails before the error', marbles(m => {
+    it('closes the calls of a run that fails before the error', () => {
       const failure = new Error('denied by an error');
-      const first$ = m.cold('--(r|)    ', { r: both });
-      const no$ =    m.cold('  ---#    ', {}, failure);
-      const expected =      '0-1--(0#) ';
-
-      const tools = [fakeTool('a', () => NEVER), fakeTool('b', () => 'x')];
-      const run$ = run(scripted([first$]), { ...params, tools }).pipe(approveToolCalls(({ name }) => (name === 'b' ? no$ : true)));
-      m.expect(run$.pipe(openCalls(), shown)).toBeObservable(expected, { 0: '', 1: 'a' }, new RunnerError(failure, undefined as never));
-    }));
+      const failed = runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(({ name }) => (name === 'b' ? cold.decision : true)),
+            openCalls(),
+            shown,
+          ),
+        {
+          model: ['--(s|)'],
+          replies,
+          tools: { a: '-', b: '(x|)' },
+          cold: { decision: ['---#', { y: true }, failure] },
+          outputs: { 0: '', 1: 'a' },
+        },
+      );
+      failed.toBe(`
+        turns:     0-1--(0#)
+        model:     ^-!
+        a:         --^--!
+        decision:  --^--!
+      `);
+      expect(failed.error).toMatchObject({ name: 'RunnerError', cause: failure });
+    });
 
     it('closes calls that a takeover cancels, also while the turn goes on', () => {
       const turns: TurnHandle[] = [];
@@ -136,8 +173,8 @@ describe('openCalls', () => {
 
     it('shares entries whose own call has not changed', () => {
       const tools = [fakeTool('a', () => of('p', 'q', 'r')), fakeTool('b', () => NEVER)];
-      const reply = message([call('2', 'b'), call('1', 'a')], { stop_reason: 'tool_use' });
-      const seen = collect(run(scripted([reply]), { ...params, tools }).pipe(openCalls()));
+      const turned = reply.of([block.toolUse('b'), block.toolUse('a')]);
+      const seen = collect(run(scripted([turned]), { ...params, tools }).pipe(openCalls()));
       expect(seen.values.map(words)).toEqual(['', 'b', 'b,a', 'b,a:p', 'b,a:q', 'b']);
       const [, first] = seen.values;
       for (const open of seen.values.slice(2)) expect(open[0]).toBe(first?.[0]);
