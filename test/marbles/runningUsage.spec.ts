@@ -2,8 +2,6 @@ import { map, mergeMap, of, tap, type Observable } from 'rxjs';
 import {
   compactWhen,
   runningUsage,
-  RunnerError,
-  scripted,
   stopWhen,
   streamingToolRunner,
   toolRunner,
@@ -12,11 +10,10 @@ import {
   type TurnHandle,
   type UsageTotal,
 } from 'rx-tool-runner';
+import { block, reply, runAgent, scripted } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
 import { end, onFirst, params } from '../support/operatorLaws';
-import { call, calls, message, says } from '../support/replies';
 import { runners } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
@@ -28,8 +25,8 @@ const none: UsageTotal = {
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
 };
-const one = calls(call('1', 't'));
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+const one = reply.toolUse('t');
+const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
   stop_reason: 'compaction',
 });
 const tools = [fakeTool('t', () => 'x')];
@@ -42,11 +39,15 @@ const started = (usage: object | undefined): MessageStreamEvent =>
   event({ type: 'message_start', message: { ...end, content: [], usage } });
 const report = (usage: object | undefined, stop_reason = 'end_turn'): MessageStreamEvent =>
   event({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage });
-const events = {
+
+/** Replies, and events of replies: `s` and `S` start one, the others but `p` and `o` report or end it. */
+const replies = {
+  r: one,
+  d: end,
   s: started({ input_tokens: 10, output_tokens: 1 }),
   S: started(undefined),
   p: event({ type: 'ping' }),
-  o: event({ type: 'content_block_start', index: 0, content_block: call('1', 't') }),
+  o: event({ type: 'content_block_start', index: 0, content_block: block.toolUse('t') }),
   u: report({ output_tokens: 3 }),
   v: report({ output_tokens: 7, input_tokens: null }),
   w: report({ output_tokens: 7, input_tokens: 12 }, 'tool_use'),
@@ -66,52 +67,74 @@ expectNothingUnhandled();
 describe('runningUsage', () => {
   viewLaws({ view: runningUsage, first: none, done: [], failed: [] });
 
-  // prettier-ignore
-  it('counts while a reply streams in: later figures of a reply stand in the place of earlier ones', marbles(m => {
-    const first$ =  m.cold('-s-p-o-u-w-(e|)          ', events);
-    const second$ = m.cold('           -s-v-(e|)     ', events);
-    const expected =       '01-----2-3--4-5-|        ';
-    const values = { 0: [0, 0], 1: [10, 1], 2: [10, 3], 3: [12, 7], 4: [22, 8], 5: [22, 14] };
+  it('counts while a reply streams in: later figures of a reply stand in the place of earlier ones', () => {
+    runAgent(
+      ({ source, tools }) => streamingToolRunner(source, { ...params, tools }).pipe(runningUsage(), shown),
+      {
+        model: ['-s-p-o-u-w-(e|)', '-s-v-(e|)'],
+        replies,
+        tools: { t: '(x|)' },
+        outputs: { 0: [0, 0], 1: [10, 1], 2: [10, 3], 3: [12, 7], 4: [22, 8], 5: [22, 14] },
+      },
+    ).toBe(`
+      turns:  01-----2-3--4-5-|
+      model:  ^----------!
+      model:  -----------^----!
+      t:      -----------(^!)
+    `);
+  });
 
-    const run$ = streamingToolRunner(scripted([first$, second$]), { ...params, tools });
-    m.expect(run$.pipe(runningUsage(), shown)).toBeObservable(expected, values);
-    m.expect(first$).toHaveSubscriptions('^----------!');
-    m.expect(second$).toHaveSubscriptions('-----------^----!');
-  }));
+  it('counts the replies of toolRunner as they come', () => {
+    runAgent(({ source, tools }) => toolRunner(source, { ...params, tools }).pipe(runningUsage(), shown), {
+      model: ['--(r|)', '---(d|)'],
+      replies,
+      tools: { t: '(x|)' },
+      outputs: { 0: [0, 0], 1: [10, 5], 2: [20, 10] },
+    }).toBe(`
+      turns:  0-1--(2|)
+      model:  ^-!
+      model:  --^--!
+      t:      --(^!)
+    `);
+  });
 
-  // prettier-ignore
-  it('counts the replies of toolRunner as they come', marbles(m => {
-    const first$ =  m.cold('--(r|)   ', { r: one });
-    const second$ = m.cold('  ---(r|)', { r: end });
-    const expected =       '0-1--(2|)';
+  it('ends with its subscriber, and the request with it', () => {
+    runAgent(
+      ({ source }) =>
+        streamingToolRunner(source, params).pipe(
+          runningUsage(),
+          shown,
+          mergeMap(value => of(value)),
+        ),
+      {
+        model: ['-s-o-u-w-(e|)'],
+        replies,
+        outputs: { 0: [0, 0], 1: [10, 1], 2: [10, 3] },
+        unsubscribe: '------!',
+      },
+    ).toBe(`
+      turns:  01---2
+      model:  ^-----!
+    `);
+  });
 
-    const run$ = toolRunner(scripted([first$, second$]), { ...params, tools });
-    m.expect(run$.pipe(runningUsage(), shown)).toBeObservable(expected, { 0: [0, 0], 1: [10, 5], 2: [20, 10] });
-  }));
-
-  // prettier-ignore
-  it('ends with its subscriber, and the request with it', marbles(m => {
-    const first$ =  m.cold('-s-o-u-w-(e|)', events);
-    const unsub =          '------!      ';
-    const asked =          '^-----!      ';
-    const expected =       '01---2-      ';
-
-    const run$ = streamingToolRunner(scripted([first$]), { ...params, tools });
-    m.expect(run$.pipe(runningUsage(), shown, mergeMap(value => of(value))), unsub).toBeObservable(expected, { 0: [0, 0], 1: [10, 1], 2: [10, 3] });
-    m.expect(first$).toHaveSubscriptions(asked);
-  }));
-
-  // prettier-ignore
-  it('an error in mid-stream comes behind what was counted', marbles(m => {
-    const first$ =  m.cold('-s-o-#', events, new Error('overloaded'));
-    const expected =       '01---#';
-
-    const run$ = streamingToolRunner(scripted([first$]), params);
-    m.expect(run$.pipe(runningUsage(), shown)).toBeObservable(expected, { 0: [0, 0], 1: [10, 1] }, new RunnerError(new Error('overloaded'), undefined as never));
-  }));
+  it('an error in mid-stream comes behind what was counted', () => {
+    const error = new Error('overloaded');
+    const failed = runAgent(({ source }) => streamingToolRunner(source, params).pipe(runningUsage(), shown), {
+      model: ['-s-o-#'],
+      replies,
+      error,
+      outputs: { 0: [0, 0], 1: [10, 1] },
+    });
+    failed.toBe(`
+      turns:  01---#
+      model:  ^----!
+    `);
+    expect(failed.error).toMatchObject({ name: 'RunnerError', cause: error });
+  });
 
   it('figures that a server leaves out count as none', () => {
-    const source = scripted([[events.S, events.n, events.e]]);
+    const source = scripted([[replies.S, replies.n, replies.e]]);
     expect(collect(streamingToolRunner(source, params).pipe(runningUsage())).values).toEqual([none]);
   });
 
@@ -132,7 +155,7 @@ describe('runningUsage', () => {
         'as it is': [one, end],
         'a turn that is sent again': [one, one, end],
         'a compaction': [one, summary, end],
-        'a request beside it': [one, says('asked'), end],
+        'a request beside it': [one, reply.text('asked'), end],
       }[name]!;
       const run$ = (): Observable<TurnHandle> => run(scripted(script), { ...params, tools }).pipe(change);
       const seen = collect(run$().pipe(runningUsage()));
