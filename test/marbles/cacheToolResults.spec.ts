@@ -10,37 +10,21 @@ import {
   type RunnerState,
   type ScriptedSource,
   type StreamingTurn,
-  type ToolResultBlockParam,
   type Turn,
 } from 'rx-tool-runner';
+import { assistant, block, reply, results, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { marbles } from '../support/marbles';
-import {
-  assistant,
-  end,
-  histories,
-  operatorLaws,
-  params,
-  passesOverCompaction,
-  play,
-  replies,
-  results,
-} from '../support/operatorLaws';
-import { call, calls, result, says, user } from '../support/replies';
+import { end, histories, operatorLaws, params, passesOverCompaction, play } from '../support/operatorLaws';
 import { runners } from '../support/runners';
+import { draw, go, tools } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const tools = [fakeTool('t', () => 'x')];
 const ephemeral: CacheControl = { type: 'ephemeral' };
 const hour: CacheControl = { type: 'ephemeral', ttl: '1h' };
-const plain = (id: string): ToolResultBlockParam => result(id, 'x');
-const marked = (id: string, cache_control = ephemeral): ToolResultBlockParam => ({
-  ...result(id, 'x'),
-  cache_control,
-});
-const calling = (...ids: string[]) => calls(...ids.map(id => call(id, 't')));
+const plain = (id: string) => block.toolResult(id, 'x');
+const marked = (id: string, cache_control = ephemeral) => block.toolResult(id, 'x', { cache_control });
+const calling = (...ids: string[]) => reply.of(ids.map(id => block.toolUse('t', {}, id)));
 
 /** Which results of each request carry a breakpoint. */
 const breakpoints = (source: ScriptedSource): string[][] =>
@@ -48,8 +32,8 @@ const breakpoints = (source: ScriptedSource): string[][] =>
     messages.flatMap(({ content = [] }) =>
       typeof content === 'string'
         ? []
-        : content.flatMap(block =>
-            block.type === 'tool_result' && block.cache_control ? [block.tool_use_id] : [],
+        : content.flatMap(each =>
+            each.type === 'tool_result' && each.cache_control ? [each.tool_use_id] : [],
           ),
     ),
   );
@@ -83,24 +67,14 @@ describe('cacheToolResults', () => {
       ]);
     });
 
-    // prettier-ignore
-    it('takes no time', marbles(m => {
-      const first$ = m.cold('-(r|)       ', { r: calling('1') });
-      const tool$ = m.cold(  '--(x|)      ', { x: 'x' });
-      const second$ = m.cold('  --(r|)    ', { r: calling('2') });
-      const third$ = m.cold( '      -(r|) ', { r: end });
-      const ran1 =          '-^-!        ';
-      const asked2 =        '---^-!      ';
-      const ran2 =          '-----^-!    ';
-      const asked3 =        '-------^!   ';
-      const turns =         '-a---b--(c|)';
-
-      const run$ = run(scripted([first$, second$, third$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(cacheToolResults(), replies)).toBeObservable(turns, { a: calling('1'), b: calling('2'), c: end });
-      m.expect(tool$).toHaveSubscriptions([ran1, ran2]);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-    }));
+    it('takes no time', () => {
+      const model = ['-(a|)', '--(b|)', '-(e|)'];
+      draw(run, () => cacheToolResults(), { model, tools: { t: '--(x|)' } }).toBe(`
+        turns:  -a---b--(e|)
+        model:  ^!-^-!-^!
+        t:      -^-!-^-!
+      `);
+    });
 
     it('never has more than one breakpoint, however long the run', () => {
       const script = Array.from({ length: 8 }, (_, index) => calling(`${index}`));
@@ -111,7 +85,7 @@ describe('cacheToolResults', () => {
     it('stays where it is in turns without calls', () => {
       const seen = play(
         run,
-        [calling('1'), says('hm'), end],
+        [calling('1'), reply.text('hm'), end],
         pipe(
           cacheToolResults(),
           tap(turn => {
@@ -173,9 +147,7 @@ describe('cacheToolResults', () => {
       });
       expect(seen.source.requests[2]?.system).toEqual(system);
       expect(histories(seen.source)[2]?.[0]).toEqual(messages[0]);
-      expect(histories(seen.source)[2]?.[2]).toEqual(
-        results({ type: 'tool_result', tool_use_id: '1', content }),
-      );
+      expect(histories(seen.source)[2]?.[2]).toEqual(results(block.toolResult('1', content)));
     });
 
     it('a takeover that drops the newest breakpoint leaves the one before it', () => {

@@ -9,17 +9,15 @@ import {
   ToolInputError,
   toolRunner,
   type Message,
-  type MessageStreamEvent,
   type Replied,
   type TurnHandle,
   type StreamingTurn,
   type ToolUseBlock,
   type Turn,
 } from 'rx-tool-runner';
+import { assistant, block, events, reply, results } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -27,14 +25,11 @@ import {
   params,
   passesOverCompaction,
   play,
-  replies,
-  results,
 } from '../support/operatorLaws';
-import { call, calls, message, result, user } from '../support/replies';
 import { runners } from '../support/runners';
+import { draw, go } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
 const add = tool({
   name: 'add',
   description: 'adds one',
@@ -42,10 +37,9 @@ const add = tool({
   run: ({ n }) => `ran with ${n}`,
 });
 const tools = [add];
-const bad = calls(call('1', 'add', { n: '1' }));
-const refused = (id: string) => ({
-  ...result(id, expect.stringContaining("Invalid input for tool 'add'") as string, { is_error: true }),
-});
+const bad = reply.toolUse('add', { n: '1' });
+const answer = (content: string, id = 'toolu_add') => block.toolResult(id, content);
+const refusal = expect.stringContaining("Invalid input for tool 'add'") as string;
 
 expectNothingUnhandled();
 
@@ -61,40 +55,39 @@ describe('repairToolCalls', () => {
     other: { n: 8 },
     counts: 'first',
     shown: ({ source }) => source.requests[1]?.messages.at(-1),
-    taken: results(result('1', 'ran with 7')),
-    nothing: results(refused('1')),
+    taken: results(answer('ran with 7')),
+    nothing: results(block.toolResult('toolu_add', refusal, { is_error: true })),
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('a repair that takes its time delays its own call, not the others; the request waits for all', marbles(m => {
-      const reply = calls(call('1', 'add', { n: '1' }), call('2', 'slow', { n: 2 }));
-      const first$ = m.cold(  '-(r|)         ', { r: reply });
-      const mended$ = m.cold(  '-----i-j-|   ', { i: { n: 5 }, j: { n: 6 } });
-      const slow$ = m.cold(    '---(x|)      ', { x: 'slow' });
-      const second$ = m.cold(  '     -(r|)   ', { r: end });
-      const called =          '-^----!       ';
-      const ran =             '-^--!         ';
-      const asked2 =          '------^!      ';
-      const turns =           '-a-----(b|)   ';
-
-      const source = scripted([first$, second$]);
-      const slow = tool({ name: 'slow', description: 'd', input: t.type({ n: t.number }), run: () => slow$ });
-      const run$ = run(source, { ...params, tools: [add, slow] }).pipe(repairToolCalls(() => mended$));
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: reply, b: end });
-      m.expect(mended$).toHaveSubscriptions(called);
-      m.expect(slow$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)[1]).toEqual([go, assistant(reply), results(result('1', 'ran with 5'), result('2', 'slow'))]);
-    }));
+    it('a repair that takes its time delays its own call, not the others; the request waits for all', () => {
+      const both = reply.of([block.toolUse('add', { n: '1' }), block.toolUse('slow')]);
+      const seen = draw(run, ({ cold }) => repairToolCalls(() => cold.mended), {
+        model: ['-(a|)', '-(e|)'],
+        replies: { a: both, e: end },
+        tools: { add, slow: ['---(x|)', { x: 'slow' }] },
+        cold: { mended: ['-----i-j-|', { i: { n: 5 }, j: { n: 6 } }] },
+      });
+      seen.toBe(`
+        turns:   -a-----(e|)
+        model:   ^!----^!
+        add:     ------(^!)
+        slow:    -^--!
+        mended:  -^----!
+      `);
+      expect(histories(seen)[1]).toEqual([
+        go,
+        assistant(both),
+        results(answer('ran with 5'), answer('slow', 'toolu_slow')),
+      ]);
+    });
 
     it('gets call and error, which says what is wrong', () => {
       const repair = vi.fn((_call: ToolUseBlock, _error: ToolInputError) => undefined);
       play(run, [bad, end], repairToolCalls(repair), { tools });
       expect(repair).toHaveBeenCalledOnce();
       const [asked, error] = repair.mock.calls[0] ?? [];
-      expect(asked).toEqual(call('1', 'add', { n: '1' }));
+      expect(asked).toEqual(block.toolUse('add', { n: '1' }));
       expect(error).toBeInstanceOf(ToolInputError);
       expect(error).toMatchObject({ toolName: 'add', issues: [{ path: ['n'], actual: '1' }] });
     });
@@ -106,7 +99,7 @@ describe('repairToolCalls', () => {
         repairToolCalls(() => ({ n: 1 })),
         { tools },
       );
-      expect(histories(seen.source)[1]).toEqual([go, assistant(bad), results(result('1', 'ran with 1'))]);
+      expect(histories(seen.source)[1]).toEqual([go, assistant(bad), results(answer('ran with 1'))]);
     });
 
     it('an input that does not validate either: the model gets the error of that one', () => {
@@ -117,14 +110,14 @@ describe('repairToolCalls', () => {
         { tools },
       );
       expect(histories(seen.source)[1]?.at(-1)?.content).toMatchObject([
-        { tool_use_id: '1', is_error: true, content: expect.stringContaining('null') as string },
+        { tool_use_id: 'toolu_add', is_error: true, content: expect.stringContaining('null') as string },
       ]);
     });
 
     it('is not asked about valid inputs and unknown tools', () => {
       const repair = vi.fn();
-      const reply = calls(call('1', 'add', { n: 1 }), call('2', 'nobody', {}));
-      const seen = play(run, [reply, end], repairToolCalls(repair), { tools });
+      const both = reply.of([block.toolUse('add', { n: 1 }), block.toolUse('nobody')]);
+      const seen = play(run, [both, end], repairToolCalls(repair), { tools });
       expect(seen.completed).toBe(true);
       expect(repair).not.toHaveBeenCalled();
     });
@@ -151,14 +144,10 @@ describe('repairToolCalls', () => {
 
     it('the second of two gets what the first made of it, unless that is valid', () => {
       const tried: unknown[] = [];
-      const reply = calls(
-        call('1', 'add', { n: '1' }),
-        call('2', 'add', { n: '2' }),
-        call('3', 'add', { n: '3' }),
-      );
+      const calls = ['1', '2', '3'].map(n => block.toolUse('add', { n }, n));
       const seen = play(
         run,
-        [reply, end],
+        [reply.of(calls), end],
         pipe(
           repairToolCalls(({ id }) => (id === '1' ? { n: 1 } : id === '2' ? { n: 'two' } : EMPTY)),
           repairToolCalls(({ id, input }, { issues }) => {
@@ -173,7 +162,7 @@ describe('repairToolCalls', () => {
         ['3', { n: '3' }, '3'],
       ]);
       expect(histories(seen.source)[1]?.at(-1)).toEqual(
-        results(result('1', 'ran with 1'), result('2', 'ran with 9'), result('3', 'ran with 9')),
+        results(answer('ran with 1', '1'), answer('ran with 9', '2'), answer('ran with 9', '3')),
       );
     });
 
@@ -189,14 +178,14 @@ describe('repairToolCalls', () => {
       });
       const seen = play(run, [bad, end], at === 0 ? pipe(approve, repair) : pipe(repair, approve), { tools });
       expect(asked).toEqual([{ n: 5 }]);
-      expect(histories(seen.source)[1]?.at(-1)).toEqual(results(result('1', 'ran with 5')));
+      expect(histories(seen.source)[1]?.at(-1)).toEqual(results(answer('ran with 5')));
     });
 
     it('T7 an input that is no object comes as it is', () => {
       const tried: unknown[] = [];
       const seen = play(
         run,
-        [calls(call('1', 'add', 'three')), end],
+        [reply.toolUse('add', 'three'), end],
         repairToolCalls(({ input }) => {
           tried.push(input);
           return { n: 3 };
@@ -207,29 +196,21 @@ describe('repairToolCalls', () => {
       // The API takes nothing but an object back.
       expect(histories(seen.source)[1]).toEqual([
         go,
-        assistant(calls(call('1', 'add', {}))),
-        results(result('1', 'ran with 3')),
+        assistant(reply.toolUse('add')),
+        results(answer('ran with 3')),
       ]);
     });
   });
 
   it('T7 an input that is no JSON comes as the text that it was', () => {
-    const broken = [
-      { type: 'message_start', message: message([], { stop_reason: null }) },
-      { type: 'content_block_start', index: 0, content_block: call('1', 'add') },
-      {
-        type: 'content_block_delta',
-        index: 0,
-        delta: { type: 'input_json_delta', partial_json: '{"n": 3' },
-      },
-      { type: 'content_block_stop', index: 0 },
-      {
-        type: 'message_delta',
-        delta: { stop_reason: 'tool_use', stop_sequence: null },
-        usage: { output_tokens: 3 },
-      },
-      { type: 'message_stop' },
-    ] as unknown as MessageStreamEvent[];
+    // The closing brace is missing.
+    const broken = events
+      .of(reply.toolUse('add', { n: 3 }))
+      .map(event =>
+        event.type === 'content_block_delta' && event.delta.type === 'input_json_delta'
+          ? { ...event, delta: { ...event.delta, partial_json: event.delta.partial_json.slice(0, -1) } }
+          : event,
+      );
     const tried: unknown[] = [];
     const seen = play(
       streamingToolRunner,
@@ -240,8 +221,8 @@ describe('repairToolCalls', () => {
       }),
       { tools },
     );
-    expect(tried).toEqual(['{"n": 3', '{"n": 3']);
-    expect(histories(seen.source)[1]?.at(-1)).toEqual(results(result('1', 'ran with 3')));
+    expect(tried).toEqual(['{"n":3', '{"n":3']);
+    expect(histories(seen.source)[1]?.at(-1)).toEqual(results(answer('ran with 3')));
   });
 
   it('gives the callback the type of the turn', () => {
