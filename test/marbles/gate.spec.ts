@@ -2,7 +2,6 @@ import {
   asapScheduler,
   concat,
   concatMap,
-  delay,
   EMPTY,
   filter,
   ignoreElements,
@@ -24,7 +23,6 @@ import {
 } from 'rxjs';
 import {
   gate,
-  scripted,
   streamingToolRunner,
   toolRunner,
   TurnSealedError,
@@ -33,29 +31,34 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, block, reply, results, runAgent, scripted, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
-import {
-  assistant,
-  end,
-  histories,
-  operatorLaws,
-  params,
-  play,
-  replies,
-  results,
-} from '../support/operatorLaws';
-import { call, calls, message, result, says, user } from '../support/replies';
+import { end, histories, operatorLaws, params, play } from '../support/operatorLaws';
 import { runners } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 const go = user('go');
-const one = calls(call('1', 't'));
+const one = reply.toolUse('t', {}, '1');
+const two = reply.toolUse('t', {}, '2');
 const tools = [fakeTool('t', () => 'x')];
+const drawn = {
+  model: ['-(a|)', '-(c|)'],
+  replies: { a: one, b: two, c: end },
+  tools: { t: '(x|)' },
+};
 
 const sameTurn: OperatorFunction<TurnHandle, TurnHandle> = map(turn => turn);
+
+/** Asks about each turn once its reply is there, and lets it pass when that is answered. */
+const ask = (asked$: Observable<unknown>): OperatorFunction<TurnHandle, TurnHandle> =>
+  concatMap(turn =>
+    turn.message$.pipe(
+      mergeMap(() => asked$),
+      map(() => turn),
+    ),
+  );
 
 expectNothingUnhandled();
 
@@ -63,150 +66,120 @@ describe('gate', () => {
   operatorLaws(() => gate(sameTurn));
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('holds the turn while it is inside an operator: its tools start once downstream has seen it', marbles(m => {
-      const first$ = m.cold(  '-(r|)          ', { r: one });
-      const asked$ = m.cold(   '---(y|)       ', { y: 'yes' });
-      const tool$ = m.cold(    '   --(x|)     ', { x: 'x' });
-      const second$ = m.cold(  '     -(r|)    ', { r: end });
-      const asked1 =          '^!             ';
-      const waited1 =         '-^--!          ';
-      const ran =             '----^-!        ';
-      const asked2 =          '------^!       ';
-      const waited2 =         '-------^--!    ';
-      const turns =           '----a-----(b|) ';
+    it('holds the turn while it is inside an operator: its tools start once downstream has seen it', () => {
+      const seen = runAgent(
+        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.asked))),
+        { ...drawn, tools: { t: '--(x|)' }, cold: { asked: '---(y|)' } },
+      );
+      seen.toBe(`
+        turns:  ----a-----(c|)
+        model:  ^!----^!
+        t:      ----^-!
+        asked:  -^--!--^--!
+      `);
+      expect(seen.requests[1]?.messages).toEqual([go, assistant(one), results(block.toolResult('1', 'x'))]);
+    });
 
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      const ask = concatMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => asked$), map(() => turn)));
-      m.expect(run$.pipe(gate(ask), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(asked$).toHaveSubscriptions([waited1, waited2]);
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)[1]).toEqual([go, assistant(one), results(result('1', 'x'))]);
-    }));
+    it('without it, the same operator does not hold: the tool runs and the request goes out meanwhile', () => {
+      runAgent(({ source, tools, cold }) => run(source, { ...params, tools }).pipe(ask(cold.asked)), {
+        ...drawn,
+        tools: { t: '--(x|)' },
+        cold: { asked: '---(y|)' },
+      }).toBe(`
+        turns:  ----a--(c|)
+        model:  ^!-^!
+        t:      -^-!
+        asked:  -^--!
+        asked:  ----^--!
+      `);
+    });
 
-    // prettier-ignore
-    it('without it, the same operator does not hold: the tool runs and the request goes out meanwhile', marbles(m => {
-      const first$ = m.cold(  '-(r|)       ', { r: one });
-      const asked$ = m.cold(   '---(y|)    ', { y: 'yes' });
-      const tool$ = m.cold(    '--(x|)     ', { x: 'x' });
-      const second$ = m.cold(  '  -(r|)    ', { r: end });
-      const waited1 =         '-^--!       ';
-      const ran =             '-^-!        ';
-      const asked2 =          '---^!       ';
-      const waited2 =         '----^--!    ';
-      const turns =           '----a--(b|) ';
+    it('holds until the operator has completed, also when it has emitted before', () => {
+      const emitting = (inside$: Observable<string>) =>
+        switchMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => inside$)));
+      runAgent(
+        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(emitting(cold.inside))),
+        {
+          ...drawn,
+          model: ['-(a|)', '-'],
+          tools: { t: '-(x|)' },
+          cold: { inside: '-p-q-|' },
+          unsubscribe: '--------!',
+        },
+      ).toBe(`
+        turns:   --p-q
+        model:   ^!-----^!
+        t:       ------^!
+        inside:  -^----!
+      `);
+    });
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      const ask = concatMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => asked$), map(() => turn)));
-      m.expect(run$.pipe(ask, replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(asked$).toHaveSubscriptions([waited1, waited2]);
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
+    it('a turn that is dropped goes its normal way, after the time that took', () => {
+      runAgent(({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.nothing))), {
+        ...drawn,
+        cold: { nothing: '--|' },
+      }).toBe(`
+        turns:    ------|
+        model:    ^!-^!
+        t:        ---(^!)
+        nothing:  -^-!^-!
+      `);
+    });
 
-    // prettier-ignore
-    it('holds until the operator has completed, also when it has emitted before', marbles(m => {
-      const first$ = m.cold(  '-(r|)        ', { r: one });
-      const inside$ = m.cold(  '-a-b-|      ');
-      const tool$ = m.cold(    '     -(x|)  ', { x: 'x' });
-      const unsub =           '--------!    ';
-      const inside =          '-^----!      ';
-      const ran =             '------^!     ';
-      const seen =            '--a-b----    ';
+    it('holds for ever what is never completed', () => {
+      runAgent(
+        ({ source, tools }) => run(source, { ...params, tools }).pipe(gate(switchMap(() => NEVER))),
+        drawn,
+      ).toBe(`
+        model:  ^!
+      `);
+    });
 
-      const run$ = run(scripted([first$, NEVER]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      const emitting = switchMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => inside$)));
-      m.expect(run$.pipe(gate(emitting)), unsub).toBeObservable(seen);
-      m.expect(inside$).toHaveSubscriptions(inside);
-      m.expect(tool$).toHaveSubscriptions(ran);
-    }));
+    it('unsubscribing unsubscribes the operator; nothing starts', () => {
+      runAgent(({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.asked))), {
+        ...drawn,
+        cold: { asked: '-----' },
+        unsubscribe: '---!',
+      }).toBe(`
+        model:  ^!
+        asked:  -^-!
+      `);
+    });
 
-    // prettier-ignore
-    it('a turn that is dropped goes its normal way, after the time that took', marbles(m => {
-      const first$ = m.cold(  '-(r|)      ', { r: one });
-      const inside$ = m.cold(  '--|       ');
-      const second$ = m.cold(  '  -(r|)   ', { r: end });
-      const inside1 =         '-^-!       ';
-      const asked2 =          '---^!      ';
-      const inside2 =         '----^-!    ';
-      const turns =           '------|    ';
+    it('E12 take(1) behind it: no tool runs, no further request', () => {
+      runAgent(
+        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.asked)), take(1)),
+        { ...drawn, cold: { asked: '---(y|)' } },
+      ).toBe(`
+        turns:  ----(a|)
+        model:  ^!
+        asked:  -^--!
+      `);
+    });
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools });
-      const dropping = concatMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => inside$)));
-      m.expect(run$.pipe(gate(dropping))).toBeObservable(turns);
-      m.expect(inside$).toHaveSubscriptions([inside1, inside2]);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('holds for ever what is never completed', marbles(m => {
-      const first$ = m.cold('-(r|)', { r: one });
-      const ran = vi.fn(() => 'x');
-      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('t', ran)] });
-      m.expect(run$.pipe(gate(switchMap(() => NEVER)))).toBeObservable('-');
-      m.flush();
-      expect(ran).not.toHaveBeenCalled();
-    }));
-
-    // prettier-ignore
-    it('unsubscribing unsubscribes the operator; nothing starts', marbles(m => {
-      const first$ = m.cold(  '-(r|)  ', { r: one });
-      const inside$ = m.cold(  '----- ');
-      const unsub =           '---!   ';
-      const inside =          '-^-!   ';
-      const ran = vi.fn(() => 'x');
-      const source = scripted([first$]);
-      const waiting = switchMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => inside$)));
-      const run$ = run(source, { ...params, tools: [fakeTool('t', ran)] });
-      m.expect(run$.pipe(gate(waiting)), unsub).toBeObservable('----');
-      m.expect(inside$).toHaveSubscriptions(inside);
-      m.flush();
-      expect(ran).not.toHaveBeenCalled();
-      expect(source.requests).toHaveLength(1);
-    }));
-
-    // prettier-ignore
-    it('E12 take(1) behind it: no tool runs, no further request', marbles(m => {
-      const first$ = m.cold(  '-(r|)   ', { r: one });
-      const asked1 =          '^!      ';
-      const turns =           '----(a|)';
-      const ran = vi.fn(() => 'x');
-      const source = scripted([first$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', ran)] });
-      const later = concatMap((turn: TurnHandle) => turn.message$.pipe(delay(3), map(() => turn)));
-      m.expect(run$.pipe(gate(later), take(1), replies)).toBeObservable(turns, { a: one });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.flush();
-      expect(ran).not.toHaveBeenCalled();
-      expect(source.requests).toHaveLength(1);
-    }));
-
-    // prettier-ignore
-    it('holds turns of several runs at the same time', marbles(m => {
-      const a$ = m.cold(    '-(r|)     ', { r: one });
-      const b$ = m.cold(    '--(r|)    ', { r: calls(call('2', 't')) });
-      const asked$ = m.cold( '---(y|)  ', { y: 'yes' });
-      const toolA$ = m.cold('    -      ');
-      const toolB$ = m.cold('     -     ');
-      const unsub =         '------!   ';
-      const waitedA =       '-^--!     ';
-      const waitedB =       '--^--!    ';
-      const ranA =          '----^-!   ';
-      const ranB =          '-----^!   ';
-      const turns =         '----ab    ';
-
-      const runs = [[a$, toolA$], [b$, toolB$]] as const;
-      const runs$ = merge(...runs.map(([reply$, tool$]) => run(scripted([reply$]), { ...params, tools: [fakeTool('t', () => tool$)] })));
-      const ask = concatMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => asked$), map(() => turn)));
-      m.expect(runs$.pipe(gate(ask), replies, map(({ content: [block] }) => block)), unsub).toBeObservable(turns, { a: call('1', 't'), b: call('2', 't') });
-      m.expect(asked$).toHaveSubscriptions([waitedA, waitedB]);
-      m.expect(toolA$).toHaveSubscriptions(ranA);
-      m.expect(toolB$).toHaveSubscriptions(ranB);
-    }));
+    it('holds turns of several runs at the same time', () => {
+      runAgent(
+        ({ source, tools, cold }) => {
+          const runs$ = merge(run(source, { ...params, tools }), run(source, { ...params, tools }));
+          return runs$.pipe(gate(ask(cold.asked)));
+        },
+        {
+          ...drawn,
+          model: ['-(a|)', '--(b|)'],
+          tools: { t: '-' },
+          cold: { asked: '---(y|)' },
+          unsubscribe: '------!',
+        },
+      ).toBe(`
+        turns:  ----ab
+        model:  ^!
+        model:  ^-!
+        t:      ----^-!
+        t:      -----^!
+        asked:  -^--!
+        asked:  --^--!
+      `);
+    });
 
     it('runs the operator on each turn by itself: indices restart, take(1) ends nothing', () => {
       const indices: number[] = [];
@@ -217,7 +190,7 @@ describe('gate', () => {
         }),
         take(1),
       );
-      const seen = play(run, [one, calls(call('2', 't')), end], gate(operator), { tools });
+      const seen = play(run, [one, two, end], gate(operator), { tools });
       expect(seen.completed).toBe(true);
       expect(seen.turns).toHaveLength(3);
       expect(indices).toEqual([0, 0, 0]);
@@ -231,7 +204,7 @@ describe('gate', () => {
     });
 
     it('a synchronous run of many turns', () => {
-      const script = Array.from({ length: 100 }, (_, index) => calls(call(`${index}`, 't')));
+      const script = Array.from({ length: 100 }, (_, index) => reply.toolUse('t', {}, `${index}`));
       const seen = play(run, [...script, end], gate(filter(turn => turn.index % 2 === 0)), { tools });
       expect(seen.completed).toBe(true);
       expect(seen.turns).toHaveLength(51);
@@ -253,7 +226,7 @@ describe('gate', () => {
     it('edits made inside go out with the next request', async () => {
       const seen = play(
         run,
-        [says('hm'), end],
+        [reply.text('hm'), end],
         gate(
           concatMap(async turn => {
             if (turn.index === 0) turn.append(user('and?'));
@@ -262,29 +235,27 @@ describe('gate', () => {
         ),
       );
       await seen.ended;
-      expect(histories(seen.source)[1]).toEqual([go, assistant(says('hm')), user('and?')]);
+      expect(histories(seen.source)[1]).toEqual([go, assistant(reply.text('hm')), user('and?')]);
     });
 
-    // prettier-ignore
-    it('two hold one after the other', marbles(m => {
-      const first$ = m.cold(  '-(r|)         ', { r: one });
-      const asked1$ = m.cold(  '--(y|)       ', { y: 'yes' });
-      const asked2$ = m.cold(  '  ---(y|)    ', { y: 'yes' });
-      const tool$ = m.cold(    '     --      ');
-      const unsub =           '--------!     ';
-      const waited1 =         '-^-!          ';
-      const waited2 =         '---^--!       ';
-      const ran =             '------^-!     ';
-      const turns =           '------a--     ';
-
-      const ask = (asked$: Observable<unknown>): OperatorFunction<TurnHandle, TurnHandle> =>
-        gate(concatMap(turn => turn.message$.pipe(mergeMap(() => asked$), map(() => turn))));
-      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(ask(asked1$), ask(asked2$), replies), unsub).toBeObservable(turns, { a: one });
-      m.expect(asked1$).toHaveSubscriptions(waited1);
-      m.expect(asked2$).toHaveSubscriptions(waited2);
-      m.expect(tool$).toHaveSubscriptions(ran);
-    }));
+    it('two hold one after the other', () => {
+      runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(gate(ask(cold.first)), gate(ask(cold.second))),
+        {
+          ...drawn,
+          tools: { t: '--' },
+          cold: { first: '--(y|)', second: '---(y|)' },
+          unsubscribe: '--------!',
+        },
+      ).toBe(`
+        turns:   ------a
+        model:   ^!
+        t:       ------^-!
+        first:   -^-!
+        second:  ---^--!
+      `);
+    });
 
     it.each<[string, OperatorFunction<TurnHandle, TurnHandle>]>([
       ['an error inside', mergeMap(() => throwError(() => new Error('inside')))],
@@ -366,13 +337,13 @@ describe('gate', () => {
     });
 
     it('holds the turn of a compaction, too', () => {
-      const summary = message([{ type: 'compaction', content: 'short', encrypted_content: null }], {
+      const summary = reply.of([{ type: 'compaction', content: 'short', encrypted_content: null }], {
         stop_reason: 'compaction',
       });
       const kinds: string[] = [];
       const seen = play(
         run,
-        [says('long'), summary],
+        [reply.text('long'), summary],
         pipe(
           tap(turn => {
             if (turn.kind === 'reply') turn.compact();
