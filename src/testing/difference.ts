@@ -7,10 +7,24 @@ const isPlain = (value: object): boolean =>
 /** Whether all there is to compare are fields: an error, a date or a map has none of its own. */
 const hasFields = (value: object): boolean => isPlain(value) || Object.keys(value).length > 0;
 
+/** What is no JSON, a function, a bigint or a circle say, is named. */
+const textOf = (value: unknown): string => {
+  if (value === undefined) return 'nothing';
+  try {
+    return (JSON.stringify(value) as string | undefined) ?? `a ${typeof value}`;
+  } catch {
+    return typeof value === 'object' ? 'an object that is no JSON' : `a ${typeof value}`;
+  }
+};
+
 const shown = (value: unknown): string => {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  const text = textOf(value);
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 };
+
+/** A field of the value's own: names such as `constructor` and `__proto__` are fields like others. */
+const fieldOf = (value: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(value, key) ? value[key] : undefined;
 
 /**
  * Where two JSON values first differ, and how, in words; undefined where they are equal. A field that is undefined counts
@@ -34,7 +48,7 @@ export const difference = (
   ) {
     for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
       const at = Array.isArray(expected) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
-      const found = difference(expected[key], actual[key], at, same);
+      const found = difference(fieldOf(expected, key), fieldOf(actual, key), at, same);
       if (found !== undefined) return found;
     }
     return undefined;

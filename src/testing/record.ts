@@ -33,8 +33,8 @@ const recorded = (error: unknown): RecordedError => {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
   const { name, message } = error;
   if (!(error instanceof APIError)) return { name, message };
-  const { status, type, apiMessage, requestId, retryable, retryAfter } = error;
-  return { name, message, status, type, apiMessage, requestId, retryable, retryAfter };
+  const { status, type, apiMessage, details, requestId, retryable, retryAfter } = error;
+  return { name, message, status, type, apiMessage, details, requestId, retryable, retryAfter };
 };
 
 /**

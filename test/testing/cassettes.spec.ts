@@ -24,6 +24,7 @@ import { TestScheduler } from 'rxjs/testing';
 import {
   appendMessages,
   APIConnectionError,
+  APIError,
   OverloadedError,
   retryOnMaxTokens,
   scripted,
@@ -175,6 +176,15 @@ describe('record', () => {
         retryable: true,
       }),
     ],
+    [
+      new APIError('400 invalid_request_error: no', {
+        status: 400,
+        type: 'invalid_request_error',
+        apiMessage: 'no',
+        details: { error_code: 'out_of_credits', at: ['messages', 0] },
+        retryAfter: 5,
+      }),
+    ],
     [new APIConnectionError('reset')],
     [new RangeError('odd')],
   ])('gives errors back as what they were: %s', error => {
@@ -223,6 +233,61 @@ describe('replay', () => {
 
   it.each([0, -1, NaN])('refuses speed %s', speed => {
     expect(() => replay('{"tag":"cassette","version":1}', { speed })).toThrow(TypeError);
+  });
+
+  const said = (content: string, ...others: object[]): string =>
+    [
+      { tag: 'cassette', version: 1 },
+      {
+        tag: 'request',
+        at: 0,
+        request: 0,
+        kind: 'create',
+        params: { ...request, messages: [user(content)] },
+      },
+      { tag: 'next', at: 0, request: 0, value: b },
+      { tag: 'complete', at: 0, request: 0 },
+      ...others,
+    ]
+      .map(line => JSON.stringify(line))
+      .join('\n');
+  const asking = (cassette: string, content: string) =>
+    collect(replay(cassette, { speed: Infinity }).create({ ...request, messages: [user(content)] }));
+
+  it.each([
+    ['***', '', true],
+    ['a ***', 'a ', true],
+    ['a ***', 'b c', false],
+    ['*** z', 'xyz z z', true],
+    ['*** z', 'xyz z y', false],
+    ['a***b***a', 'a1b2a', true],
+    ['a***b***a', 'a1a2a', false],
+    ['aba***ab', 'abab', false],
+    ['ab***ab***ab', 'ab.ab', false],
+    ['(***)', '(.*)', true],
+  ])('takes a mask for anything, and the rest for itself: %s, %s', (recorded, content, same) => {
+    expect(asking(said(recorded), content).error === undefined).toBe(same);
+  });
+
+  it('does not take for ever over many masks', () => {
+    const { error } = asking(said(`${'a***'.repeat(40)}b`), 'a'.repeat(4_000));
+    expect(String(error)).toMatch('request 1 is not as recorded');
+  });
+
+  it.each(['__proto__', 'constructor', 'toString'])('compares a field named %s as any other', name => {
+    const input = JSON.parse(`{"${name}":{"x":1}}`) as object;
+    const asked = (given: object): MessageCreateParams => ({
+      ...request,
+      messages: [user('go'), { role: 'assistant', content: [block.toolUse('t', given)] }],
+    });
+    const lines: string[] = [];
+    const source = record(scripted([b]), line => lines.push(line));
+    collect(source.create(asked(input)));
+    const again = (given: object) =>
+      collect(replay(lines.join('\n'), { speed: Infinity }).create(asked(given)));
+    expect(again(input).values).toEqual([b]);
+    expect(String(again({}).error)).toContain(`input.${name} is nothing, not {"x":1}`);
+    expect(String(again(JSON.parse(`{"${name}":2}`) as object).error)).toContain('is 2, not {"x":1}');
   });
 
   it('tells a stream from a reply', () => {

@@ -212,6 +212,15 @@ describe('runAgent', () => {
     expect(emitting(outputs.e, outputs.d, outputs.m, {}).timeline).toBe('turns:  (edmo|)');
   });
 
+  it('has no letter for what is no JSON', () => {
+    const circle: { itself?: unknown } = {};
+    circle.itself = circle;
+    const outputs = { b };
+    const seen = runAgent(() => of(() => 1, 1n, Symbol('s'), circle, b), { model: [], replies: {}, outputs });
+    expect(seen.timeline).toBe('turns:  (????b|)');
+    expect(seen.error).toBeUndefined();
+  });
+
   it('throws what the agent throws', () => {
     expect(() =>
       runAgent(({ source }) => toolRunner(source, { ...params, model: '' }), { model: [], replies: {} }),
