@@ -19,10 +19,18 @@ export const maskFields = (key: string, value: unknown): unknown =>
 /** Takes secrets out of a text. */
 export type Scrub = (text: string) => string;
 
+/**
+ * The secrets that are looked for, in this order: short ones would tear holes into unrelated words and are none that
+ * could be kept secret, and of one that stands within another, the other has to be found first.
+ */
+export const soughtAfter = (secrets: readonly (string | undefined)[]): readonly string[] =>
+  secrets
+    .filter((secret): secret is string => secret !== undefined && secret.length >= 8)
+    .sort((one, other) => other.length - one.length);
+
 /** A {@link Scrub} of these secrets, wherever in a text they occur. */
 export const scrubber = (secrets: readonly (string | undefined)[]): Scrub => {
-  // Short ones would tear holes into unrelated words and are none that could be kept secret.
-  const known = secrets.filter((secret): secret is string => secret !== undefined && secret.length >= 8);
+  const known = soughtAfter(secrets);
   return text => known.reduce((rest, secret) => rest.split(secret).join(mask), text);
 };
 

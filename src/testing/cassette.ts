@@ -1,5 +1,4 @@
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
-import { maskFields, scrubber } from '../sources/secrets';
 
 /** An error of a request as a cassette keeps it. */
 export interface RecordedError {
@@ -44,17 +43,8 @@ export type CassetteLine =
       readonly failed: boolean;
     };
 
-const mask = '***';
-const key = /\bsk-ant-[\w-]{4,}/g;
-
-/** A line as text, with keys, fields that are named like secrets, and the secrets given masked. */
-export const lineOf = (line: CassetteLine, secrets: readonly string[]): string => {
-  const scrub = scrubber(secrets);
-  return JSON.stringify(line, (name, value: unknown) => {
-    const masked = maskFields(name, value);
-    return typeof masked === 'string' ? scrub(masked).replace(key, mask) : masked;
-  });
-};
+/** What stands in the place of a secret. */
+export const mask = '***';
 
 /** Whether a text is the recorded one, of which secrets have been masked: a mask stands for anything. */
 export const isRecorded = (recorded: unknown, asked: unknown): boolean => {
@@ -81,33 +71,71 @@ const parsedLine = (text: string, number: number): unknown => {
   }
 };
 
-const isCount = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
+type Fields = Readonly<Record<string, unknown>>;
 
-const tags: readonly unknown[] = ['request', 'next', 'error', 'complete', 'unsubscribe'];
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether it has what orders the lines and draws them; what else is in it is as it was written. */
-const isLine = (value: unknown): value is CassetteLine => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const { tag, at, request, name } = value as Readonly<Record<string, unknown>>;
-  if (tag === 'cassette') return true;
-  return isCount(at) && (tag === 'tool' ? typeof name === 'string' : tags.includes(tag) && isCount(request));
+const isTime = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
+
+/** Whether it has what is played and drawn; what else is in it is as it was written. */
+const isLine = (line: unknown): line is CassetteLine => {
+  if (!isObject(line)) return false;
+  if (line.tag === 'cassette') return true;
+  if (!isTime(line.at)) return false;
+  if (line.tag === 'tool') return typeof line.name === 'string';
+  if (!Number.isInteger(line.request)) return false;
+  switch (line.tag) {
+    case 'request':
+      return (
+        ['create', 'stream'].includes(line.kind as string) &&
+        isObject(line.params) &&
+        Array.isArray(line.params.messages)
+      );
+    case 'next':
+      return isObject(line.value) && typeof line.value.type === 'string';
+    case 'error':
+      return (
+        isObject(line.error) && typeof line.error.name === 'string' && typeof line.error.message === 'string'
+      );
+    default:
+      return line.tag === 'complete' || line.tag === 'unsubscribe';
+  }
 };
 
 /**
- * The lines of a cassette.
+ * The lines of a cassette, without the first.
  *
- * Throws a `SyntaxError` that names the line which is no JSON, or none of a cassette, and for a text that is no cassette
- * of version 1.
+ * Throws a `SyntaxError` that names the line which is no JSON, or none of a cassette, or out of place: one of a request
+ * that was not made before, and the begin of another cassette. So it does for a text that is no cassette of version 1.
  */
-export const linesOf = (cassette: string): readonly CassetteLine[] => {
-  const lines = cassette.split('\n').flatMap((text, index): CassetteLine[] => {
-    if (text.trim() === '') return [];
+export const linesOf = (cassette: string): readonly Exclude<CassetteLine, { readonly tag: 'cassette' }>[] => {
+  const lines: Exclude<CassetteLine, { readonly tag: 'cassette' }>[] = [];
+  let begun = false;
+  let requests = 0;
+  for (const [index, text] of cassette
+    .split('\n')
+    .map(each => each.trim())
+    .entries()) {
+    if (text === '') continue;
     const line = parsedLine(text, index + 1);
-    if (!isLine(line)) throw new SyntaxError(`cassette: line ${index + 1} is none of a cassette`);
-    return [line];
-  });
-  const [head, ...rest] = lines as readonly Partial<CassetteLine>[];
-  if (head?.tag !== 'cassette' || (head as { version?: unknown }).version !== 1)
-    throw new SyntaxError('cassette: it does not begin with a line of version 1');
-  return rest as readonly CassetteLine[];
+    const refuse = (why: string): never => {
+      throw new SyntaxError(`cassette: line ${index + 1} ${why}`);
+    };
+    if (!begun) {
+      if (!isObject(line) || line.tag !== 'cassette' || line.version !== 1)
+        throw new SyntaxError('cassette: it does not begin with a line of version 1');
+      begun = true;
+      continue;
+    }
+    if (!isLine(line)) return refuse('is none of a cassette');
+    if (line.tag === 'cassette') return refuse('begins another cassette: two recordings are in one file');
+    if (line.tag === 'request') {
+      if (line.request !== requests++) refuse(`is request ${line.request}, not ${requests - 1}`);
+    } else if (line.tag !== 'tool' && !(line.request >= 0 && line.request < requests))
+      refuse(`is of request ${line.request}, which was not made`);
+    lines.push(line);
+  }
+  if (!begun) throw new SyntaxError('cassette: it does not begin with a line of version 1');
+  return lines;
 };

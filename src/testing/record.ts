@@ -13,7 +13,8 @@ import type { Message, MessageCreateParams, MessageStreamEvent } from '../messag
 import { APIError } from '../sources/errors';
 import type { MessageSource } from '../sources/messageSource';
 import type { TurnHandle } from '../turn';
-import { lineOf, type CassetteLine, type RecordedError } from './cassette';
+import type { CassetteLine, RecordedError } from './cassette';
+import { masking } from './masking';
 
 /** How a run is recorded. */
 export interface RecordConfig {
@@ -29,6 +30,8 @@ export interface RecordedSource extends MessageSource {
   readonly turns: <T extends TurnHandle>(turns$: Observable<T>) => Observable<T>;
 }
 
+type Next = Extract<CassetteLine, { readonly tag: 'next' }>;
+
 const recorded = (error: unknown): RecordedError => {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
   const { name, message } = error;
@@ -37,11 +40,46 @@ const recorded = (error: unknown): RecordedError => {
   return { name, message, status, type, apiMessage, details, requestId, retryable, retryAfter };
 };
 
+/** Whose blocks are on their way: values that come meanwhile are held back until these are whole. */
+class Blocks<Held> {
+  readonly #open = new Set<number>();
+  #held: Held[] = [];
+
+  constructor(private readonly release: (held: readonly Held[]) => void) {}
+
+  next(value: Message | MessageStreamEvent, held: Held): void {
+    this.#held.push(held);
+    switch (value.type) {
+      case 'content_block_start':
+      case 'content_block_delta':
+        this.#open.add(value.index);
+        return;
+      case 'content_block_stop':
+        this.#open.delete(value.index);
+        if (this.#open.size === 0) this.end();
+        return;
+      case 'message_stop':
+        this.end();
+        return;
+      default:
+        if (this.#open.size === 0) this.end();
+    }
+  }
+
+  end(): void {
+    this.#open.clear();
+    const held = this.#held;
+    this.#held = [];
+    this.release(held);
+  }
+}
+
 /**
  * A source that records every request and what came of it, with its times, as lines of JSON: a cassette.
  *
  * Keys of the API, strings in fields named like secrets (`authorization_token`, `password`, ...) and the `secrets` given
- * are masked; a secret that a stream cuts in two is not found. Look at a cassette before it goes into a repository.
+ * are masked, in names of fields, and where a stream cuts them in pieces, too: what is streamed of a block is written when
+ * the block is complete, or the request has ended. Look at a cassette before it goes into a repository.
  *
  * ```
  * source:  --a|           --b|
@@ -72,14 +110,18 @@ export const record = (
   { scheduler = asyncScheduler, secrets = [] }: RecordConfig = {},
 ): RecordedSource => {
   let started: number | undefined;
+  let latest = 0;
   let requests = 0;
-  const write = (line: CassetteLine): void => sink(lineOf(line, secrets));
+  const { text, whole } = masking(secrets);
+  const write = (line: CassetteLine): void => sink(text(line));
   const at = (): number => {
     if (started === undefined) {
       started = scheduler.now();
       write({ tag: 'cassette', version: 1 });
     }
-    return Math.round(scheduler.now() - started);
+    // A clock that is put back, as that of a computer may be, is no reason for a line before the one before it.
+    latest = Math.max(latest, Math.round(scheduler.now() - started));
+    return latest;
   };
   const recording = <T extends Message | MessageStreamEvent>(
     kind: 'create' | 'stream',
@@ -89,12 +131,20 @@ export const record = (
     defer(() => {
       const request = requests++;
       write({ tag: 'request', at: at(), request, kind, params });
+      const blocks = new Blocks<Next>(held => {
+        const values = whole(held.map(({ value }) => value));
+        values.forEach((value, index) => write({ ...(held[index] as Next), value }));
+      });
+      const end = (line: CassetteLine): void => {
+        blocks.end();
+        write(line);
+      };
       return ask().pipe(
         tap({
-          next: value => write({ tag: 'next', at: at(), request, value }),
-          error: (error: unknown) => write({ tag: 'error', at: at(), request, error: recorded(error) }),
-          complete: () => write({ tag: 'complete', at: at(), request }),
-          unsubscribe: () => write({ tag: 'unsubscribe', at: at(), request }),
+          next: value => blocks.next(value, { tag: 'next', at: at(), request, value }),
+          error: (error: unknown) => end({ tag: 'error', at: at(), request, error: recorded(error) }),
+          complete: () => end({ tag: 'complete', at: at(), request }),
+          unsubscribe: () => end({ tag: 'unsubscribe', at: at(), request }),
         }),
       );
     });

@@ -1,5 +1,4 @@
-import { asyncScheduler, concat, concatMap, defer, delay, from, NEVER, of, type Observable } from 'rxjs';
-import type { SchedulerLike } from 'rxjs';
+import { asyncScheduler, defer, Observable, type SchedulerLike } from 'rxjs';
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
 import * as apiErrors from '../sources/errors';
 import type { ScriptedSource } from '../sources/scripted';
@@ -36,7 +35,8 @@ const isSubclass = (value: unknown): boolean =>
 /** Where a request is not the one that was recorded. */
 const differs = (recorded: Request, kind: Request['kind'], asked: MessageCreateParams): string | undefined =>
   recorded.kind === kind
-    ? difference(recorded.params, asked, '', isRecorded)
+    ? // What goes over the wire: a date, say, is text there, as it is in the cassette.
+      difference(recorded.params, JSON.parse(JSON.stringify(asked)), '', isRecorded)
     : `it is a ${kind}, where the recorded one is a ${recorded.kind}`;
 
 /**
@@ -83,26 +83,33 @@ export const replay = (
   if (!(speed > 0)) throw new TypeError(`replay: speed must be positive, not ${String(speed)}`);
   const lines = linesOf(cassette);
   const recorded = lines.filter((line): line is Request => line.tag === 'request');
-  const entries = lines.filter(
-    (line): line is Entry => line.tag !== 'request' && line.tag !== 'tool' && line.tag !== 'cassette',
-  );
+  const entries = lines.filter((line): line is Entry => line.tag !== 'request' && line.tag !== 'tool');
   const requests: MessageCreateParams[] = [];
 
   const played = ({ request, at }: Request): Observable<Message | MessageStreamEvent> => {
     const own = entries.filter(each => each.request === request);
     const due = own.map(each => Math.round((each.at - at) / speed));
-    const timed$ = from(own).pipe(
-      concatMap((entry, index) => {
-        const wait = (due[index] ?? 0) - (due[index - 1] ?? 0);
-        return wait > 0 ? of(entry).pipe(delay(wait, scheduler)) : of(entry);
-      }),
-      concatMap((entry): Observable<Message | MessageStreamEvent> => {
-        if (entry.tag === 'next') return of(entry.value);
-        if (entry.tag === 'error') throw revived(entry.error);
-        return of();
-      }),
-    );
-    return own.at(-1)?.tag === 'complete' ? timed$ : concat(timed$, NEVER);
+    return new Observable(subscriber => {
+      const start = scheduler.now();
+      let index = 0;
+      // A loop, so that however much comes at a time, the stack does not grow.
+      const play = (waited: boolean): void => {
+        for (let entry = own[index]; entry !== undefined && !subscriber.closed; entry = own[++index]) {
+          const [now, before] = [due[index] ?? 0, due[index - 1] ?? 0];
+          // Never longer than recorded, and from the begin on: timers that are late do not add up.
+          const wait = Math.min(now - before, now - (scheduler.now() - start), apiErrors.longestDelay);
+          if (!waited && wait > 0) {
+            subscriber.add(scheduler.schedule(() => play(true), wait));
+            return;
+          }
+          waited = false;
+          if (entry.tag === 'next') subscriber.next(entry.value);
+          else if (entry.tag === 'error') subscriber.error(revived(entry.error));
+          else if (entry.tag === 'complete') subscriber.complete();
+        }
+      };
+      play(false);
+    });
   };
 
   const next = (

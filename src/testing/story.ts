@@ -30,7 +30,9 @@ export interface Story {
 const arrivalOf = (value: Message | MessageStreamEvent): Arrival | undefined => {
   if (value.type === 'message') return 'r';
   if (value.type !== 'content_block_delta') return undefined;
-  switch (value.delta.type) {
+  // A runner passes over an event without a delta.
+  const { delta } = value as { readonly delta?: { readonly type?: unknown } };
+  switch (delta?.type) {
     case 'text_delta':
       return 't';
     case 'input_json_delta':
@@ -44,11 +46,16 @@ const arrivalOf = (value: Message | MessageStreamEvent): Arrival | undefined => 
 
 const replyOf = (values: readonly (Message | MessageStreamEvent)[]): Message | undefined => {
   const received = accumulator();
-  for (const value of values) {
-    if (value.type === 'message') return value;
-    received.next(value);
+  try {
+    for (const value of values) {
+      if (value.type === 'message') return value;
+      received.next(value);
+    }
+    return received.partial();
+  } catch {
+    // Events that are no reply failed the run, too.
+    return undefined;
   }
-  return received.partial();
 };
 
 const equal = (one: unknown, other: unknown): boolean => difference(one, other) === undefined;
@@ -109,7 +116,8 @@ export const storyOf = (cassette: string): Story => {
       requests.push(begin('request', `request ${line.request + 1}`, line.at));
     } else if (line.tag === 'tool') {
       const key = `${line.turn} ${line.id}`;
-      const known = running.get(key);
+      // A call may run once more, in another run of the same cassette.
+      const known = line.phase === 'start' ? undefined : running.get(key);
       const episode = known ?? begin('tool', printable(line.name), line.at);
       running.set(key, episode);
       if (line.phase === 'end') {
@@ -118,7 +126,7 @@ export const storyOf = (cassette: string): Story => {
       } else if (line.phase === 'progress') episode.arrivals.push({ at: line.at, what: 't' });
     } else {
       const episode = requests[line.request];
-      if (episode === undefined) throw new SyntaxError(`cassette: there is no request ${line.request}`);
+      if (episode === undefined) return;
       if (line.tag === 'next') {
         values[line.request]?.push(line.value);
         const what = arrivalOf(line.value);
@@ -131,6 +139,6 @@ export const storyOf = (cassette: string): Story => {
       }
     }
   };
-  for (const line of linesOf(cassette)) if (line.tag !== 'cassette') tell(line);
+  for (const line of linesOf(cassette)) tell(line);
   return { episodes, edits, until };
 };

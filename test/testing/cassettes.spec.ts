@@ -14,11 +14,13 @@ import {
   mergeMap,
   NEVER,
   of,
+  Subscription,
   take,
   tap,
   throwError,
   toArray,
   type Observable,
+  type SchedulerLike,
 } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import {
@@ -26,12 +28,14 @@ import {
   APIConnectionError,
   APIError,
   OverloadedError,
+  resumeOnError,
   retryOnMaxTokens,
   scripted,
   streamingToolRunner,
   takeOverHistory,
   toolRunner,
   type MessageCreateParams,
+  type MessageSource,
   type MessageStreamEvent,
   type ToolRunnerParams,
 } from 'rx-tool-runner';
@@ -195,6 +199,92 @@ describe('record', () => {
     if (error instanceof OverloadedError) expect(again.error).toBeInstanceOf(OverloadedError);
   });
 
+  it('finds secrets in names of fields, the longer before the shorter', () => {
+    const secret = 'Rumpelstiltskin';
+    const input = { [secret]: { [`${secret}-token`]: 'hush', 'sk-ant-api03-abcdefgh': 1 } };
+    const given: MessageCreateParams = {
+      ...request,
+      messages: [user('go'), { role: 'assistant', content: [block.toolUse('t', input)] }],
+    };
+    const cassette = record1(() => of(reply.toolUse('t', input)), given, [
+      secret,
+      `${secret}-token`,
+    ]).lines.join('\n');
+    expect(cassette).not.toMatch(/Rumpel|hush|abcdefgh|-token/);
+    expect(cassette).toContain('"input":{"***":{"***":"***","******":1}}');
+    const again = (asked: MessageCreateParams) =>
+      collect(replay(cassette, { speed: Infinity }).create(asked)).error;
+    expect(again(given)).toBeUndefined();
+    expect(String(again({ ...given, messages: [user('go')] }))).toMatch('not as recorded');
+  });
+
+  it('finds secrets that a stream cuts in pieces, wherever it does', () => {
+    const secret = 'Rumpel"stilts\\kin';
+    const message = reply.of([
+      block.thinking(`It is ${secret}, ${secret}.`),
+      block.text(`My key is sk-ant-api03-abcdefgh, and my name ${secret}`),
+      block.toolUse('t', { name: secret, password: 'pass"word', [secret]: ['fine', 'password'] }),
+    ]);
+    for (let chunk = 1; chunk < 20; chunk++) {
+      const lines: string[] = [];
+      const source = record(scripted([message], { chunk }), line => lines.push(line), { secrets: [secret] });
+      const seen = collect(source.stream(request));
+      expect(seen.values).toEqual(events.of(message, { chunk }));
+      const cassette = lines.join('\n');
+      expect(cassette).not.toMatch(/Rumpel|api03|pass\\/);
+      const replayed$ = streamingToolRunner(replay(cassette, { speed: Infinity }), {
+        ...request,
+        max_iterations: 1,
+      });
+      expect(collect(replayed$.pipe(mergeMap(turn => turn.message$))).values[0]?.content).toEqual([
+        block.thinking('It is ***, ***.'),
+        block.text('My key is ***, and my name ***'),
+        block.toolUse('t', { name: '***', password: '***', '***': ['fine', 'password'] }),
+      ]);
+      const deltas = ({ type }: MessageStreamEvent) => type === 'content_block_delta';
+      expect(lines.filter(line => line.includes('_delta"')).length).toBeGreaterThanOrEqual(
+        seen.values.filter(deltas).length,
+      );
+    }
+  });
+
+  it.each([
+    ['is unsubscribed', NEVER, 'unsubscribe'],
+    ['fails', throwError(() => new APIConnectionError('reset')), 'error'],
+    ['just ends', EMPTY, 'complete'],
+  ])('keeps what came of a stream that %s in the middle of a block', (_, end$, tag) => {
+    const message = reply.text('Rumpelstiltskin');
+    const part = events.of(message, { chunk: 4 }).slice(0, 5);
+    const lines: string[] = [];
+    const source = record(
+      { create: () => EMPTY, stream: () => concat(part, end$) },
+      line => lines.push(line),
+      { secrets: ['Rumpelstilt'] },
+    );
+    collect(source.stream(request)).subscription.unsubscribe();
+    const entries = lines.map(line => JSON.parse(line) as { tag: string; value?: { delta?: object } });
+    expect(entries.map(entry => entry.tag)).toEqual(['cassette', 'request', ...part.map(() => 'next'), tag]);
+    expect(entries.flatMap(({ value }) => value?.delta ?? [])).toEqual([
+      { type: 'text_delta', text: '***' },
+      { type: 'text_delta', text: '' },
+      { type: 'text_delta', text: 's' },
+    ]);
+    const again = collect(replay(lines.join('\n'), { speed: Infinity }).stream(request));
+    expect(again.values).toHaveLength(part.length);
+    expect([again.failed, again.completed]).toEqual([tag === 'error', tag === 'complete']);
+  });
+
+  it('goes on where the clock is put back', () => {
+    const times = [1_000, 1_000, 1_005, 400];
+    const lines: string[] = [];
+    const source = record(scripted([b]), line => lines.push(line), {
+      scheduler: { now: () => times.shift() ?? 2_000 },
+    });
+    collect(source.create(request));
+    expect(lines.slice(1).map(line => (JSON.parse(line) as { at: number }).at)).toEqual([0, 5, 5]);
+    expect(collect(replay(lines.join('\n'), { speed: Infinity }).create(request)).values).toEqual([b]);
+  });
+
   it('keeps things that were thrown and are no errors', () => {
     const { lines } = record1(() => throwError(() => 'text'));
     expect(collect(replay(lines.join('\n')).create(request)).error).toEqual(new Error('text'));
@@ -306,6 +396,119 @@ describe('replay', () => {
       const events$ = replay(cassette).stream(request);
       expectObservable(events$).toBe('-a--bc---d-e-----(f|)', values);
       expectObservable(defer(() => replay(cassette, { speed: 0.5 }).stream(request)), '^----!').toBe('--a--', values);
+    });
+  });
+});
+
+describe('replay, of time', () => {
+  const cassetteOf = (...entries: object[]): string =>
+    [
+      { tag: 'cassette', version: 1 },
+      { tag: 'request', at: 0, request: 0, kind: 'stream', params: request },
+      ...entries.map(entry => ({ request: 0, ...entry })),
+    ]
+      .map(line => JSON.stringify(line))
+      .join('\n');
+  const ping = { type: 'ping' };
+
+  /** A clock whose timers are late, or which stands still. */
+  const clock = (now: (due: number) => number) => {
+    let time = 0;
+    const waits: number[] = [];
+    const scheduler = {
+      now: () => time,
+      schedule: (work: () => void, delay = 0) => {
+        waits.push(delay);
+        time = now(time + delay);
+        work();
+        return Subscription.EMPTY;
+      },
+    } as unknown as SchedulerLike;
+    return { scheduler, waits };
+  };
+  const every10 = [10, 20, 30, 40].map(at => ({ tag: 'next', at, value: ping }));
+
+  it.each<[string, (due: number) => number, number[]]>([
+    ['is late by the delay of one timer only', due => due + 3, [10, 7, 7, 7]],
+    ['skips what is due already', due => due + 15, [10, 5]],
+    ['waits as recorded where the clock stands still', () => 0, [10, 10, 10, 10]],
+  ])('%s', (_, now, expected) => {
+    const { scheduler, waits } = clock(now);
+    const seen = collect(replay(cassetteOf(...every10), { scheduler }).stream(request));
+    expect(seen.values).toHaveLength(4);
+    expect(waits).toEqual(expected);
+  });
+
+  it('never asks for a timer longer than there are', () => {
+    const { scheduler, waits } = clock(due => due);
+    collect(replay(cassetteOf({ tag: 'complete', at: 1e300 }), { scheduler }).stream(request));
+    expect(waits).toEqual([2 ** 31 - 1]);
+  });
+
+  it('gives as much at a time as there is', () => {
+    const many = Array.from({ length: 20_000 }, () => ({ tag: 'next', at: 10, value: ping }));
+    const { scheduler } = clock(due => due);
+    const seen = collect(replay(cassetteOf(...many), { scheduler }).stream(request));
+    expect([seen.values.length, seen.error]).toEqual([20_000, undefined]);
+  });
+
+  it('gives no more once it is unsubscribed, also in the middle of a moment', () => {
+    const seen = collect(
+      replay(cassetteOf(...every10), { speed: Infinity })
+        .stream(request)
+        .pipe(take(2)),
+    );
+    expect([seen.values.length, seen.completed]).toEqual([2, true]);
+  });
+});
+
+describe.each(runners)('a recorded run with failures and retries, $runner', ({ run, streaming }) => {
+  const calls = reply.toolUse('t');
+  const drawn = { c: { ...calls, stop_reason: 'max_tokens' as const }, a: calls, b };
+  // The first attempt breaks off, in the middle of the reply if it is streamed; the second is cut, the third calls.
+  const model = ['--#', '--(c|)', '--(a|)', '-#', '---(b|)'];
+  const again = (source: MessageSource) =>
+    run(source, params).pipe(
+      resumeOnError({ count: 3, delay: 10 }),
+      retryOnMaxTokens({ ceiling: 8 }),
+      mergeMap(turn => turn.message$.pipe(catchError(() => EMPTY))),
+    );
+  const lines: string[] = [];
+  const messages: unknown[] = [];
+  const error = new APIConnectionError('reset', { retryable: true });
+  recordIn((helpers, scheduler) => {
+    const opening = streaming ? events.of(calls).slice(0, 3) : [];
+    const whole = marbleSource(helpers, model, drawn, error);
+    const broken: MessageSource = {
+      create: asked => whole.create(asked),
+      stream: asked =>
+        whole.requests.length === 0 ? concat(opening, whole.stream(asked)) : whole.stream(asked),
+    };
+    again(record(broken, line => lines.push(line), { scheduler })).subscribe(message =>
+      messages.push(message),
+    );
+  });
+
+  it('replays to the same messages in the same time, by another agent of its kind', () => {
+    expect(messages).toHaveLength(3);
+    const scheduler = new TestScheduler(() => true);
+    scheduler.run(({ flush }) => {
+      const source = replay(lines.join('\n'));
+      const seen = collect(again(source).pipe(map(message => [message, scheduler.now()])));
+      flush();
+      expect(seen.completed).toBe(true);
+      expect(seen.values).toEqual(messages.map((message, index) => [message, [14, 16, 30][index]]));
+      source.assertDone();
+    });
+  });
+
+  it('is replayed by one run only: another one is one request too many', () => {
+    recordIn(({ flush }) => {
+      const source = replay(lines.join('\n'));
+      const one = collect(again(source));
+      flush();
+      expect(one.completed).toBe(true);
+      expect(String(watch(run(source, params)).error)).toMatch('request 6 is one more than the 5 recorded');
     });
   });
 });
@@ -503,9 +706,48 @@ describe('a cassette of unknown origin', () => {
     '{"tag":"complete","at":1e999,"request":0}',
     '{"tag":"tool","at":-1,"name":"t"}',
     '{"tag":"tool","at":1}',
+    '{"tag":"request","at":0,"request":0}',
+    '{"tag":"request","at":0,"request":0,"kind":"create","params":{}}',
+    '{"tag":"request","at":0,"request":0,"kind":"other","params":{"messages":[]}}',
+    '{"tag":"next","at":0,"request":0}',
+    '{"tag":"next","at":0,"request":0,"value":null}',
+    '{"tag":"error","at":0,"request":0}',
+    '{"tag":"error","at":0,"request":0,"error":{"name":"Error"}}',
+    '{"tag":"complete","at":0,"request":0.5}',
   ])('is refused by the line that is none: %s', line => {
     const wrong = new SyntaxError('cassette: line 2 is none of a cassette');
     for (const read of [replay, toMarbles, toSvg]) expect(() => read(`${head}\n${line}`)).toThrow(wrong);
+  });
+
+  it.each([
+    ['another recording that was appended', head, 'begins another cassette: two recordings are in one file'],
+    ['a request that was there before', JSON.stringify(asked), 'is request 0, not 1'],
+    ['a request to come', JSON.stringify({ ...asked, request: 2 }), 'is request 2, not 1'],
+    ['the end of no request', '{"tag":"complete","at":0,"request":1}', 'is of request 1, which was not made'],
+    ['a line that breaks off', '{"tag":"comp', 'is no JSON'],
+  ])('is refused by the line that is out of place: %s', (_, line, why) => {
+    const wrong = new SyntaxError(`cassette: line 3 ${why}`);
+    for (const read of [replay, toMarbles, toSvg])
+      expect(() => read([head, JSON.stringify(asked), line].join('\n'))).toThrow(wrong);
+  });
+
+  it('may come from an editor that marks and ends lines in its own way', () => {
+    const lines = ['\uFEFF' + head, '', JSON.stringify(asked), '{"tag":"complete","at":0,"request":0}', ''];
+    const source = replay(lines.join('\r\n'), { speed: Infinity });
+    expect(collect(source.create(asked.params)).completed).toBe(true);
+  });
+
+  it('is drawn also where events are no reply', () => {
+    const odd = [
+      { type: 'content_block_stop', index: 0 },
+      { type: 'content_block_delta', index: 0 },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x' } },
+      { type: 'tomorrow' },
+    ].map(value => JSON.stringify({ tag: 'next', at: 2, request: 0, value }));
+    const again = JSON.stringify({ ...asked, at: 4, request: 1 });
+    expect(toMarbles([head, JSON.stringify(asked), ...odd, again].join('\n'), { frame: 1 })).toBe(
+      ['(1 ms)     0', 'request 1: ^-t--', 'request 2: ----^', 'edit:      ----^ retry'].join('\n'),
+    );
   });
 
   it('is drawn without what breaks a line, or is no character of XML', () => {
