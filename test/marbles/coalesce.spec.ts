@@ -17,7 +17,6 @@ import {
 import { TestScheduler } from 'rxjs/testing';
 import {
   coalesce,
-  scripted,
   status,
   streamingToolRunner,
   textDeltas,
@@ -25,11 +24,11 @@ import {
   type RunStatus,
   type Turn,
 } from 'rx-tool-runner';
+import { reply, scripted } from 'rx-tool-runner/testing';
 import { afterEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
 import { params } from '../support/operatorLaws';
-import { call, calls, says } from '../support/replies';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
@@ -203,10 +202,8 @@ describe('coalesce', () => {
   });
 
   it('leaves the latest of the views of a run', () => {
-    const run$ = streamingToolRunner(scripted([calls(call('1', 't')), says('It is sunny')], { chunk: 3 }), {
-      ...params,
-      tools: [fakeTool('t', () => 'x')],
-    });
+    const source = scripted([reply.toolUse('t'), reply.text('It is sunny')], { chunk: 3 });
+    const run$ = streamingToolRunner(source, { ...params, tools: [fakeTool('t', () => 'x')] });
     const text$ = run$.pipe(
       textDeltas(),
       scan((text, piece) => text + piece, ''),
