@@ -17,7 +17,6 @@ import {
   Subject,
   subscribeOn,
   switchMap,
-  take,
   tap,
   throwError,
   timer,
@@ -41,29 +40,20 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, block, events, marbleSource, reply, results, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
-import { assistant, end, histories, operatorLaws, params, play, results } from '../support/operatorLaws';
-import { call, calls, message, result, says, user } from '../support/replies';
+import { end, histories, operatorLaws, params, play } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
+import { answered, draw, go, one, summary, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
-const answered = [go, assistant(one), results(result('1', 'x'))];
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
-  stop_reason: 'compaction',
-});
 const overloaded = new Error('overloaded');
 const atOnce = () => of(undefined);
 
 expectNothingUnhandled();
-
-/** The replies, also where the turn of a stream has failed from which the run goes on. */
-const shown = (turn: TurnHandle) => turn.message$.pipe(catchError(() => EMPTY));
 
 /** A tool named `t`, and the ids of the calls that it has been run for. */
 const counted = () => {
@@ -75,121 +65,114 @@ describe('resumeOnError', () => {
   operatorLaws(() => resumeOnError({ count: 3 }));
 
   describe.each(runners)('$runner', ({ run, streaming }) => {
-    // prettier-ignore
-    it('goes on from where the run stood, after the delay; no finished tool runs again', marbles(m => {
-      const first$ =  m.cold('--(r|)           ', { r: one });
-      const second$ = m.cold(  '--#            ', {}, overloaded);
-      const third$ =  m.cold(       '--(r|)    ', { r: end });
-      const asked1 =         '^-!              ';
-      const asked2 =         '--^-!            ';
-      const asked3 =         '-------^-!       ';
-      const turns =          '--a------(b|)    ';
+    it('goes on from where the run stood, after the delay; no finished tool runs again', () => {
+      const seen = draw(run, () => resumeOnError({ count: 1, delay: 3 }), {
+        model: ['--(a|)', '--#', '--(e|)'],
+        error: overloaded,
+      });
+      seen.toBe(`
+        turns:  --a------(e|)
+        model:  ^-!----^-!
+        model:  --^-!
+        t:      --(^!)
+      `);
+      expect(histories(seen)).toEqual([[go], answered, answered]);
+    });
 
-      const { ran, tools } = counted();
-      const source = scripted([first$, second$, third$]);
-      m.expect(run(source, { ...params, tools }).pipe(resumeOnError({ count: 1, delay: 3 }), mergeMap(shown))).toBeObservable(turns, { a: one, b: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.flush();
-      expect(ran).toEqual(['1']);
-      expect(histories(source)).toEqual([[go], answered, answered]);
-    }));
+    it('goes on at once, in a later turn of the event loop, if no delay is given', () => {
+      draw(run, () => resumeOnError({ count: 1 }), { model: ['--#', '--(e|)'], error: overloaded }).toBe(`
+        turns:  ----(e|)
+        model:  ^-!
+        model:  --^-!
+      `);
+    });
 
-    // prettier-ignore
-    it('goes on at once, in a later turn of the event loop, if no delay is given', marbles(m => {
-      const first$ =  m.cold('--#       ', {}, overloaded);
-      const second$ = m.cold(  '--(r|)  ', { r: end });
-      const asked2 =         '--^-!     ';
-      const turns =          '----(a|)  ';
-
-      m.expect(run(scripted([first$, second$]), params).pipe(resumeOnError({ count: 1 }), mergeMap(shown))).toBeObservable(turns, { a: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('shows a reply again that waited for its tools, and runs those that have not finished', marbles(m => {
-      const three = calls(call('1', 'fast'), call('2', 'slow'), call('3', 'asked'));
-      const first$ =  m.cold('-(r|)           ', { r: three });
-      const fast$ =   m.cold( '-(f|)          ', { f: 'F' });
-      const slow$ =   m.cold( '-----(s|)      ', { s: 'S' });
-      const no$ =     m.cold( '--#            ', {}, new Error('nobody there'));
-      const yes$ =    m.cold( '    -(y|)      ', { y: true });
-      const second$ = m.cold( '         -(r|) ', { r: end });
-      const asked1 =         '-^-!            ';
-      const asked2 =         '-----^!         ';
-      const ranFast =        '-^!             ';
-      const ranSlow1 =       '-^-!            ';
-      const ranSlow2 =       '-----^----!     ';
-      const asked3 =         '----------^!    ';
-      const turns =          '-a---a-----(b|) ';
-
-      const decisions = [no$, yes$];
-      const tools = [fakeTool('fast', () => fast$), fakeTool('slow', () => slow$), fakeTool('asked', () => 'A')];
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools }).pipe(
-        approveToolCalls(({ name }) => (name === 'asked' ? decisions.shift() : true)),
-        resumeOnError({ count: 1, delay: 2 }),
-        mergeMap(shown),
+    it('shows a reply again that waited for its tools, and runs those that have not finished', () => {
+      const three = reply.of(['fast', 'slow', 'asked'].map(name => block.toolUse(name)));
+      const seen = draw(
+        run,
+        ({ cold }) => {
+          const decisions = [cold.no, cold.yes];
+          return pipe(
+            approveToolCalls(({ name }) => (name === 'asked' ? decisions.shift() : true)),
+            resumeOnError({ count: 1, delay: 2 }),
+          );
+        },
+        {
+          model: ['-(a|)', '-(e|)'],
+          replies: { a: three, e: end },
+          tools: { fast: '-(F|)', slow: '-----(S|)', asked: '(A|)' },
+          cold: { no: ['--#', { y: true }, new Error('nobody there')], yes: ['-(y|)', { y: true }] },
+        },
       );
-      m.expect(run$).toBeObservable(turns, { a: three, b: end });
-      m.expect(no$).toHaveSubscriptions(asked1);
-      m.expect(yes$).toHaveSubscriptions(asked2);
-      m.expect(fast$).toHaveSubscriptions(ranFast);
-      m.expect(slow$).toHaveSubscriptions([ranSlow1, ranSlow2]);
-      m.expect(second$).toHaveSubscriptions(asked3);
-      m.flush();
-      expect(histories(source)[1]).toEqual([go, assistant(three), results(result('1', 'F'), result('2', 'S'), result('3', 'A'))]);
-    }));
+      seen.toBe(`
+        turns:  -a---a-----(e|)
+        model:  ^!--------^!
+        fast:   -^!
+        slow:   -^-!-^----!
+        asked:  ------(^!)
+        no:     -^-!
+        yes:    -----^!
+      `);
+      expect(histories(seen)[1]).toEqual([
+        go,
+        assistant(three),
+        results(
+          block.toolResult('toolu_fast', 'F'),
+          block.toolResult('toolu_slow', 'S'),
+          block.toolResult('toolu_asked', 'A'),
+        ),
+      ]);
+    });
 
-    // prettier-ignore
-    it('is unsubscribed while it waits: no request follows', marbles(m => {
-      const first$ =  m.cold('--#     ', {}, overloaded);
-      const unsub =          '----!   ';
-      const asked1 =         '^-!     ';
-      const turns =          '-----   ';
+    it('is unsubscribed while it waits: no request follows', () => {
+      draw(run, () => resumeOnError({ count: 1, delay: 10 }), {
+        model: ['--#'],
+        error: overloaded,
+        unsubscribe: '----!',
+      }).toBe(`
+        model:  ^-!
+      `);
+    });
 
-      const source = scripted([first$]);
-      m.expect(run(source, params).pipe(resumeOnError({ count: 1, delay: 10 }), mergeMap(shown)), unsub).toBeObservable(turns);
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.flush();
-      expect(source.requests).toHaveLength(1);
-    }));
+    it('is unsubscribed after it has resumed: so is the run', () => {
+      draw(run, () => resumeOnError({ count: 1, delay: 1 }), {
+        model: ['--#', '----(e|)'],
+        error: overloaded,
+        unsubscribe: '-----!',
+      }).toBe(`
+        model:  ^-!^-!
+      `);
+    });
 
-    // prettier-ignore
-    it('is unsubscribed after it has resumed: so is the run', marbles(m => {
-      const first$ =  m.cold('--#       ', {}, overloaded);
-      const second$ = m.cold('   ----(r|)', { r: end });
-      const unsub =          '-----!    ';
-      const asked2 =         '---^-!    ';
-
-      m.expect(run(scripted([first$, second$]), params).pipe(resumeOnError({ count: 1, delay: 1 }), mergeMap(shown)), unsub).toBeObservable('------');
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('the delay may be an Observable, whose first value starts it', marbles(m => {
-      const failing$ = m.cold('-#             ', {}, overloaded);
-      const last$ =    m.cold('        -(r|)  ', { r: end });
-      const delay1$ =  m.cold( '--x-x|        ');
-      const delay2$ =  m.cold(    '----(x|)   ');
-      const waited1 =         '-^-!           ';
-      const waited2 =         '----^---!      ';
-      const asked3 =          '--------^!     ';
-      const turns =           '---------(a|)  ';
-
+    it('the delay may be an Observable, whose first value starts it', () => {
       const errors: [unknown, number][] = [];
-      const delay = (error: RunnerError, retryCount: number) => {
-        errors.push([error.cause, retryCount]);
-        return retryCount === 1 ? delay1$ : delay2$;
-      };
-      m.expect(run(scripted([failing$, failing$, last$]), params).pipe(resumeOnError({ count: 5, delay }), mergeMap(shown))).toBeObservable(turns, { a: end });
-      m.expect(delay1$).toHaveSubscriptions(waited1);
-      m.expect(delay2$).toHaveSubscriptions(waited2);
-      m.expect(last$).toHaveSubscriptions(asked3);
-      m.flush();
-      expect(errors).toEqual([[overloaded, 1], [overloaded, 2]]);
-    }));
+      draw(
+        run,
+        ({ cold }) =>
+          resumeOnError({
+            count: 5,
+            delay: ({ cause }, retryCount) => {
+              errors.push([cause, retryCount]);
+              return retryCount === 1 ? cold.first : cold.second;
+            },
+          }),
+        {
+          model: ['-#', '-#', '-(e|)'],
+          error: overloaded,
+          cold: { first: '--x-x|', second: '----(x|)' },
+        },
+      ).toBe(`
+        turns:   ---------(e|)
+        model:   ^!-^!---^!
+        first:   -^-!
+        second:  ----^---!
+      `);
+      expect(errors).toEqual([
+        [overloaded, 1],
+        [overloaded, 2],
+      ]);
+    });
 
     it('count is how many times in all; the last error passes', () => {
       const { ran, tools } = counted();
@@ -314,24 +297,30 @@ describe('resumeOnError', () => {
 
     // prettier-ignore
     it('those who share a run resume it together: it is sent once', marbles(m => {
-      const first$ =  m.cold('--(r|)        ', { r: one });
-      const second$ = m.cold(  '-#          ', {}, overloaded);
-      const third$ =  m.cold(    '  --(r|)  ', { r: end });
-      const asked3 =         '-----^-!      ';
-      const early =          '--a----(b|)   ';
+      const model = ['--(a|)     ',
+                       '-#       ',
+                            '--(e|)'];
+      const asked = ['^-!',
+                     '--^!',
+                     '-----^-!'];
+      const early =  '--a----(e|)';
       // A streamed turn is emitted as the first one subscribes, before the other has joined.
-      const late = streaming ? '-------|      '
-                             : '--a----(b|)   ';
+      const late = streaming ? '-------|' : early;
 
       const { ran, tools } = counted();
-      const source = scripted([first$, second$, third$]);
+      const values = { a: one, e: end };
+      const source = marbleSource(m, model, values, overloaded);
       const shared$ = run(source, { ...params, tools }).pipe(share());
-      m.expect(shared$.pipe(resumeOnError({ count: 1, delay: 2 }), mergeMap(shown))).toBeObservable(early, { a: one, b: end });
-      m.expect(shared$.pipe(resumeOnError({ count: 1, delay: 3 }), mergeMap(shown))).toBeObservable(late, { a: one, b: end });
-      m.expect(third$).toHaveSubscriptions(asked3);
+      const after = (delay: number) =>
+        shared$.pipe(
+          resumeOnError({ count: 1, delay }),
+          mergeMap(turn => turn.message$.pipe(catchError(() => EMPTY))),
+        );
+      m.expect(after(2)).toBeObservable(early, values);
+      m.expect(after(3)).toBeObservable(late, values);
+      m.scheduler.expectSubscriptions(source.subscriptions).toBe(asked);
       m.flush();
       expect(ran).toEqual(['1']);
-      expect(source.requests).toHaveLength(3);
     }));
 
     it.each([
@@ -447,7 +436,7 @@ describe('resumeOnError', () => {
       fc.assert(
         fc.property(plan, ({ turns, fails }) => {
           const script = turns.map((count, turn) =>
-            calls(...Array.from({ length: count }, (_, index) => call(`${turn}.${index}`, 't'))),
+            reply.of(Array.from({ length: count }, (_, index) => block.toolUse('t', {}, `${turn}.${index}`))),
           );
           const outcome = (failures: boolean[]) => {
             const left = [...failures];
@@ -457,7 +446,7 @@ describe('resumeOnError', () => {
             const { ran, tools } = counted();
             let sent = 0;
             const replies = [...script, end];
-            const reply = () => {
+            const next = () => {
               mayFail();
               return replies[sent++]!;
             };
@@ -465,7 +454,7 @@ describe('resumeOnError', () => {
               run,
               Array.from({ length: 80 }, () => () => {
                 try {
-                  return reply();
+                  return next();
                 } catch {
                   return overloaded;
                 }
@@ -538,9 +527,9 @@ describe('resumeOnError', () => {
         run$.pipe(resumeOnError({ count: 1, delay: atOnce }), textDeltas()),
     ],
   ])('a stream that breaks is asked for again; its text so far has been seen by textDeltas %s', (_, text) => {
-    const whole = says('Hello there');
+    const whole = reply.text('Hello there');
     const broken$ = concat(
-      scripted([whole], { chunk: 6 }).stream(params).pipe(take(3)),
+      events.of(whole, { chunk: 6 }).slice(0, 3),
       throwError(() => overloaded),
     );
     const source = scripted([broken$, whole], { chunk: 6 });
