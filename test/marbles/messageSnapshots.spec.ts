@@ -1,10 +1,21 @@
-import { map, mergeMap, NEVER, of, Subject, take, takeWhile, tap, toArray, type Observable } from 'rxjs';
+import {
+  from,
+  map,
+  mergeMap,
+  NEVER,
+  of,
+  Subject,
+  take,
+  takeWhile,
+  tap,
+  toArray,
+  type Observable,
+} from 'rxjs';
 import {
   compactWhen,
   messageSnapshots,
   resumeOnError,
   RunnerError,
-  scripted,
   stopWhen,
   streamingToolRunner,
   toolRunner,
@@ -12,44 +23,28 @@ import {
   type MessageStreamEvent,
   type StreamingTurn,
 } from 'rx-tool-runner';
+import { block, events, reply, runAgent, scripted, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
 import { end, onFirst, params } from '../support/operatorLaws';
-import { call, calls, message, says, textBlock } from '../support/replies';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 const tools = [fakeTool('t', () => 'x')];
-const one = calls(call('1', 't', { city: 'Paris' }));
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+const one = reply.toolUse('t', { city: 'Paris' });
+const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
   stop_reason: 'compaction',
 });
 
-const delta = (text: string): MessageStreamEvent => ({
-  type: 'content_block_delta',
-  index: 0,
-  delta: { type: 'text_delta', text },
-});
-
 /** Events by their letters in the diagrams: `s` starts a reply, `o` a block, `a` to `c` are text, `d` and `e` end it. */
-const events: Readonly<Record<string, MessageStreamEvent>> = {
-  s: { type: 'message_start', message: message([], { stop_reason: null }) },
-  o: { type: 'content_block_start', index: 0, content_block: textBlock('') },
-  a: delta('a'),
-  b: delta('b'),
-  c: delta('c'),
-  d: {
-    type: 'message_delta',
-    delta: { stop_reason: 'end_turn', stop_sequence: null },
-    usage: end.usage,
-  } as unknown as MessageStreamEvent,
-  e: { type: 'message_stop' },
-};
+const drawn = events.lettered(reply.text('abc'), { chunk: 1, letters: 'soabcOde' });
+const eventsOf = (letters: string): readonly MessageStreamEvent[] =>
+  letters.split('').map(letter => drawn[letter]!);
 
 /** What is to be seen of a snapshot in a diagram. */
 const shown = map(({ content, stop_reason }: Message) => [
-  content.map(block => (block.type === 'text' ? block.text : block.type)).join(),
+  content.map(each => (each.type === 'text' ? each.text : each.type)).join(),
   stop_reason,
 ]);
 const seen = {
@@ -59,6 +54,18 @@ const seen = {
   3: ['ab', 'end_turn'],
   4: ['c', null],
 };
+
+/** The snapshots of a run of one reply. */
+const snapshotsOf = (
+  model: string,
+  more: { readonly error?: Error; readonly unsubscribe?: string } = {},
+): AgentRun =>
+  runAgent(({ source }) => streamingToolRunner(source, params).pipe(messageSnapshots(), shown), {
+    model: [model],
+    replies: drawn,
+    outputs: seen,
+    ...more,
+  });
 
 expectNothingUnhandled();
 
@@ -72,52 +79,43 @@ describe('messageSnapshots', () => {
     ['many',  '-x----y-----|', '^-----------!', '-(001)(004)-|'],
   ])('%s', (_, source, subscribed, expected) => {
     marbles(m => {
-      const streamed = (letters: string) => of(...letters.split('').map(letter => events[letter]!)) as unknown as StreamingTurn;
+      const streamed = (letters: string) => from(eventsOf(letters)) as unknown as StreamingTurn;
       const source$ = m.cold(source, { x: streamed('soa'), y: streamed('soc') });
       m.expect(source$.pipe(messageSnapshots(), shown)).toBeObservable(expected, seen);
       m.expect(source$).toHaveSubscriptions(subscribed);
     })();
   });
 
-  // prettier-ignore
-  it('emits the reply so far after every event', marbles(m => {
-    const first$ =  m.cold('-s-o-a-b-d-(e|)', events);
-    const asked =          '^----------!   ';
-    const expected =       '-0-0-1-2-3-(3|)';
+  it('emits the reply so far after every event', () => {
+    snapshotsOf('-s-o-a-b-d-(e|)').toBe(`
+      turns:  -0-0-1-2-3-(3|)
+      model:  ^----------!
+    `);
+  });
 
-    m.expect(streamingToolRunner(scripted([first$]), params).pipe(messageSnapshots(), shown)).toBeObservable(expected, seen);
-    m.expect(first$).toHaveSubscriptions(asked);
-  }));
+  it('ends with its subscriber: the request is unsubscribed at once', () => {
+    snapshotsOf('-s-o-a-b-d-(e|)', { unsubscribe: '------!' }).toBe(`
+      turns:  -0-0-1
+      model:  ^-----!
+    `);
+  });
 
-  // prettier-ignore
-  it('ends with its subscriber: the request is unsubscribed at once', marbles(m => {
-    const first$ =  m.cold('-s-o-a-b-d-(e|)', events);
-    const unsub =          '------!        ';
-    const asked =          '^-----!        ';
-    const expected =       '-0-0-1-        ';
-
-    const run$ = streamingToolRunner(scripted([first$]), params);
-    m.expect(run$.pipe(messageSnapshots(), shown, mergeMap(value => of(value))), unsub).toBeObservable(expected, seen);
-    m.expect(first$).toHaveSubscriptions(asked);
-  }));
-
-  // prettier-ignore
-  it('S4 an error in mid-stream comes behind what was there', marbles(m => {
-    const first$ =  m.cold('-s-o-a-#', events, new Error('overloaded'));
-    const asked =          '^------!';
-    const expected =       '-0-0-1-#';
-
-    m.expect(streamingToolRunner(scripted([first$]), params).pipe(messageSnapshots(), shown))
-      .toBeObservable(expected, seen, new RunnerError(new Error('overloaded'), undefined as never));
-    m.expect(first$).toHaveSubscriptions(asked);
-  }));
+  it('S4 an error in mid-stream comes behind what was there', () => {
+    const error = new Error('overloaded');
+    const failed = snapshotsOf('-s-o-a-#', { error });
+    failed.toBe(`
+      turns:  -0-0-1-#
+      model:  ^------!
+    `);
+    expect(failed.error).toMatchObject({ name: 'RunnerError', cause: error });
+  });
 
   it.each([
-    ['the request fails', [events.s!, events.o!, events.a!], new Error('overloaded')],
-    ['the events break the protocol', [events.s!, events.o!, events.a!, events.s!], undefined],
-  ] as [string, MessageStreamEvent[], Error | undefined][])(
+    ['the request fails', 'soa', new Error('overloaded')],
+    ['the events break the protocol', 'soas', undefined],
+  ] as [string, string, Error | undefined][])(
     "S4 where %s, the error is the run's, the very same, and the last snapshot is what it has as partial",
-    (_, given, cause) => {
+    (_, letters, cause) => {
       const errors: unknown[] = [];
       const reply$ = new Subject<MessageStreamEvent>();
       const snapshots = collect(
@@ -126,7 +124,7 @@ describe('messageSnapshots', () => {
           messageSnapshots(),
         ),
       );
-      for (const event of given) reply$.next(event);
+      for (const event of eventsOf(letters)) reply$.next(event);
       if (cause !== undefined) reply$.error(cause);
       expect(snapshots.error).toBeInstanceOf(RunnerError);
       expect(snapshots.error).toBe(errors[0]);
@@ -136,14 +134,11 @@ describe('messageSnapshots', () => {
   );
 
   it('S3 the last one of a turn equals its reply, and none is changed by later events', () => {
-    const said = message(
-      [
-        { type: 'thinking', thinking: 'hm', signature: 's' },
-        textBlock('Hello there'),
-        call('1', 't', { a: [1, 2] }),
-      ],
-      { stop_reason: 'tool_use' },
-    );
+    const said = reply.of([
+      block.thinking('hm'),
+      block.text('Hello there'),
+      block.toolUse('t', { a: [1, 2] }),
+    ]);
     const copies: string[] = [];
     const snapshots = collect(
       streamingToolRunner(scripted([said, end], { chunk: 3 }), { ...params, tools }).pipe(
@@ -162,10 +157,11 @@ describe('messageSnapshots', () => {
   });
 
   it('shares what has not changed: blocks that are complete, and the call whose input is on its way', () => {
-    const said = message(
-      [textBlock('Hello there'), call('1', 't', { city: 'Paris', days: [1, 2, 3] }), textBlock('And more')],
-      { stop_reason: 'tool_use' },
-    );
+    const said = reply.of([
+      block.text('Hello there'),
+      block.toolUse('t', { city: 'Paris', days: [1, 2, 3] }),
+      block.text('And more'),
+    ]);
     const seen = collect(
       streamingToolRunner(scripted([said, end], { chunk: 2 }), { ...params, tools }).pipe(
         messageSnapshots(),
@@ -186,8 +182,8 @@ describe('messageSnapshots', () => {
     const snapshots = collect(
       streamingToolRunner(scripted([one, end], { chunk: 4 }), { ...params, tools }).pipe(messageSnapshots()),
     );
-    const inputs = snapshots.values.flatMap(({ content: [block] }) =>
-      block?.type === 'tool_use' ? [block.input] : [],
+    const inputs = snapshots.values.flatMap(({ content: [only] }) =>
+      only?.type === 'tool_use' ? [only.input] : [],
     );
     expect(inputs.slice(0, 4)).toEqual([{}, {}, {}, {}]);
     expect(inputs.at(-1)).toEqual({ city: 'Paris' });
@@ -222,16 +218,16 @@ describe('messageSnapshots', () => {
   it('goes on where resumeOnError does, below it', () => {
     const broken$ = new Subject<MessageStreamEvent>();
     const snapshots = collect(
-      streamingToolRunner(scripted([broken$, says('whole')]), params).pipe(
+      streamingToolRunner(scripted([broken$, reply.text('whole')]), params).pipe(
         resumeOnError({ count: 1, delay: () => of(1) }),
         messageSnapshots(),
       ),
     );
-    for (const letter of 'soa') broken$.next(events[letter]!);
+    for (const event of eventsOf('soa')) broken$.next(event);
     broken$.error(new Error('overloaded'));
     expect(snapshots.completed).toBe(true);
-    expect(snapshots.values[2]?.content).toEqual([textBlock('a')]);
-    expect(snapshots.values.at(-1)).toEqual(says('whole'));
+    expect(snapshots.values[2]?.content).toEqual([block.text('a')]);
+    expect(snapshots.values.at(-1)).toEqual(reply.text('whole'));
   });
 
   it('take of a firehose that is synchronous and endless', () => {
