@@ -24,7 +24,7 @@ export interface InjectedToolRunner {
 /**
  * Runners with the source and the defaults of {@link provideToolRunner}, bound to the injection context: a run completes
  * when the component, the directive or the service that asked for it is destroyed, its requests aborted and its tools
- * cancelled; tools run in that injection context, and signals that they read are not tracked.
+ * cancelled; the tools in its params run in that injection context, and signals that they read are not tracked.
  *
  * Throws outside of an injection context, and where nothing is provided. The runners throw as the ones without Angular
  * do, also for a `model` or `max_tokens` that neither the call nor `withDefaults` gives.

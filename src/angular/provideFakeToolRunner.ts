@@ -5,7 +5,7 @@ import { provideToolRunner, withDefaults, withMessageSource } from './provideToo
 
 /**
  * For `TestBed`: as {@link provideToolRunner}, with replies from a script and nothing sent anywhere. Give a list of
- * replies, or a source: of `scripted(...)` a test keeps the `requests`. There is a `model` and a `max_tokens`, so that
+ * replies, which each injector plays from the start, or a source: of `scripted(...)` a test keeps the `requests`. There is a `model` and a `max_tokens`, so that
  * services find what their application provides; `defaults` replace them.
  *
  * @example
@@ -29,6 +29,6 @@ export const provideFakeToolRunner = (
   defaults: Partial<ToolRunnerParams> = {},
 ): EnvironmentProviders =>
   provideToolRunner(
-    withMessageSource('stream' in script ? script : scripted(script)),
+    withMessageSource(() => ('stream' in script ? script : scripted(script))),
     withDefaults({ model: 'claude-fake', max_tokens: 1024, ...defaults }),
   );

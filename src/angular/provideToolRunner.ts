@@ -24,8 +24,11 @@ export const withMessagesApi = (options: Made<MessagesApiOptions> = {}): ToolRun
     {
       provide: MESSAGE_SOURCE,
       useFactory: (): MessageSource => {
-        const fetch = inject(FETCH, { optional: true }) ?? undefined;
-        return messagesApi({ fetch, ...made(options) });
+        const given = made(options);
+        return messagesApi({
+          ...given,
+          fetch: given.fetch ?? inject(FETCH, { optional: true }) ?? undefined,
+        });
       },
     },
   ],

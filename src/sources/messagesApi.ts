@@ -278,6 +278,8 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
         fetch(address, { method: 'POST', headers: sent, body, signal: controller.signal }),
       ).pipe(
         limitWait(timeout, `No response within ${timeout} ms.`),
+        // As one does that something cancels: a Promise would reject.
+        throwIfEmpty(() => new APIConnectionError('The fetch completed without a response.')),
         mergeMap(response => {
           const { status } = response;
           exchange = new Exchange(response, scrub, () => {

@@ -12,8 +12,15 @@ import {
 } from '@angular/core';
 import { TestBed } from '@angular/core/testing';
 import * as t from 'io-ts';
-import { concatAll, defer, EMPTY, of, Subject, toArray, type Observable } from 'rxjs';
-import { approveToolCalls, finalMessage, scripted, tool, type RunnableTool } from 'rx-tool-runner';
+import { concatAll, defer, EMPTY, firstValueFrom, Observable, of, Subject, takeUntil, toArray } from 'rxjs';
+import {
+  approveToolCalls,
+  finalMessage,
+  scripted,
+  tool,
+  type RunnableTool,
+  type ToolReturn,
+} from 'rx-tool-runner';
 import {
   injectToolRunner,
   injectTools,
@@ -25,6 +32,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/sources/eventsOf';
 import { collect } from '../support/collect';
+import { silent } from '../support/logger';
 import { marbles } from '../support/marbles';
 import { call, calls, says, user } from '../support/replies';
 import { configure, setUpTestBed } from './support';
@@ -87,6 +95,16 @@ describe('provideToolRunner', () => {
     expect(source.requests.map(({ model }) => model)).toEqual(['injected', 'injected']);
   });
 
+  it('of provideFakeToolRunner plays a list from the start for each injector', () => {
+    const provided = provideFakeToolRunner([says('first'), says('second')]);
+    for (let test = 0; test < 2; test++) {
+      TestBed.resetTestingModule();
+      configure(provided);
+      const { values } = collect(runner().toolRunner({ messages }).pipe(finalMessage()));
+      expect(values).toMatchObject([{ content: [{ text: 'first' }] }]);
+    }
+  });
+
   it('lets the last feature of a kind count', () => {
     const [first, last] = [scripted([]), scripted([])];
     configure(provideToolRunner(withMessageSource(first), withMessageSource(last)));
@@ -137,7 +155,7 @@ describe('injectToolRunner', () => {
 
 const UNIT = new InjectionToken<string>('unit');
 
-const weather = (run: () => string | Observable<string>): RunnableTool =>
+const weather = (run: () => ToolReturn): RunnableTool =>
   tool({ name: 'get_weather', description: 'The weather', input: t.type({}), run });
 
 const callsWeather = () => scripted([calls(call('toolu_1', 'get_weather')), says('done')]);
@@ -205,7 +223,13 @@ describe('tools', () => {
   it.each([
     ['in run', (read: () => string) => read()],
     ['in an Observable of run', (read: () => string) => defer(() => of(read()))],
-  ])('make no effect depend on what they read that starts them: %s', (_, use) => {
+    [
+      'in a generator',
+      async function* (read: () => string) {
+        yield await Promise.resolve(read());
+      },
+    ],
+  ])('make no effect depend on what they read that starts them: %s', async (_, use) => {
     configure(provideFakeToolRunner(callsWeather()));
     const unit = signal('celsius');
     const approved = signal(false);
@@ -227,9 +251,97 @@ describe('tools', () => {
     TestBed.tick();
     approved.set(true);
     TestBed.tick();
+    await seen.ended;
     expect({ read, completed: seen.completed, runs }).toEqual({ read: 'celsius', completed: true, runs: 2 });
     unit.set('kelvin');
     TestBed.tick();
     expect(runs).toBe(2);
+  });
+
+  it('make no effect depend on what they read as it ends them', () => {
+    configure(provideFakeToolRunner(callsWeather()));
+    const unit = signal('celsius');
+    const stopped = signal(false);
+    const stop$ = new Subject<void>();
+    let runs = 0;
+    let read = '';
+    const open$ = new Observable<string>(() => () => (read = unit()));
+    const { streamingToolRunner } = runner();
+    collect(streamingToolRunner({ messages, tools: [weather(() => open$)] }).pipe(takeUntil(stop$)));
+    TestBed.runInInjectionContext(() =>
+      effect(() => {
+        runs++;
+        if (stopped()) stop$.next();
+      }),
+    );
+    TestBed.tick();
+    stopped.set(true);
+    TestBed.tick();
+    expect({ read, runs }).toEqual({ read: 'celsius', runs: 2 });
+    unit.set('kelvin');
+    TestBed.tick();
+    expect(runs).toBe(2);
+  });
+
+  it.each<[string, () => Observable<string> | AsyncIterable<string> | Promise<string>]>([
+    ['an async function', async () => Promise.resolve(inject(UNIT))],
+    ['an Observable', () => defer(() => of(inject(UNIT)))],
+    [
+      'a generator',
+      async function* () {
+        yield await Promise.resolve(inject(UNIT));
+      },
+    ],
+    [
+      'what is awaited though it could be iterated, too',
+      () => {
+        const unit = Promise.resolve(inject(UNIT));
+        return Object.assign(unit, {
+          async *[Symbol.asyncIterator]() {
+            yield await Promise.resolve('iterated');
+          },
+        });
+      },
+    ],
+  ])('may inject up to their first await: %s', async (_, run) => {
+    const source = callsWeather();
+    configure({ provide: UNIT, useValue: 'kelvin' }, provideFakeToolRunner(source));
+    await collect(runner().toolRunner({ messages, tools: [weather(run)] })).ended;
+    expect(results(source)).toMatchObject([{ content: 'kelvin' }]);
+  });
+
+  it('are cancelled with the injector: a generator is returned to while it waits', async () => {
+    const steps: string[] = [];
+    const source = callsWeather();
+    configure(provideFakeToolRunner(source));
+    const injector = child({ provide: UNIT, useValue: 'kelvin' });
+    const waiting$ = new Subject<void>();
+    const run = () => {
+      steps.push(inject(UNIT));
+      return {
+        [Symbol.asyncIterator]: () => ({
+          next: () => new Promise<never>(() => waiting$.next()),
+          return: () => (steps.push('returned'), Promise.resolve({ done: true as const, value: undefined })),
+        }),
+      };
+    };
+    const started = firstValueFrom(waiting$);
+    const seen = collect(injector.run(injectToolRunner).toolRunner({ messages, tools: [weather(run)] }));
+    await started;
+    injector.destroy();
+    expect(seen.completed).toBe(true);
+    expect(steps).toEqual(['kelvin', 'returned']);
+    expect(source.requests).toHaveLength(1);
+  });
+
+  it('of an injector that has been destroyed fail when a longer run calls them, and the run goes on', () => {
+    const source = callsWeather();
+    configure(provideFakeToolRunner(source));
+    const injector = child();
+    const tools = injector.run(() => injectTools(() => [weather(() => 'never')]));
+    injector.destroy();
+    const seen = collect(runner().toolRunner({ messages, tools, logger: silent }));
+    expect(seen.completed).toBe(true);
+    expect(results(source)).toMatchObject([{ is_error: true }]);
   });
 });

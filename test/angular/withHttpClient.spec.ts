@@ -1,6 +1,7 @@
 import '@angular/compiler';
 import {
   HttpClient,
+  HttpErrorResponse,
   HttpEventType,
   HttpHeaderResponse,
   HttpHeaders,
@@ -11,10 +12,19 @@ import {
   type HttpInterceptorFn,
   type HttpRequest,
 } from '@angular/common/http';
-import { HttpTestingController, provideHttpClientTesting } from '@angular/common/http/testing';
+import {
+  HttpTestingController,
+  provideHttpClientTesting,
+  type TestRequest,
+} from '@angular/common/http/testing';
 import { TestBed } from '@angular/core/testing';
-import { concat, from, mergeMap, of } from 'rxjs';
-import { APIConnectionError, OverloadedError, type MessageStreamEvent } from 'rx-tool-runner';
+import { concat, from, mergeMap, of, retry, Subject, takeUntil, throwError } from 'rxjs';
+import {
+  APIConnectionError,
+  OverloadedError,
+  TruncatedStreamError,
+  type MessageStreamEvent,
+} from 'rx-tool-runner';
 import { injectToolRunner, provideToolRunner, withHttpClient, withMessagesApi } from 'rx-tool-runner/angular';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { httpClientFetch } from '../../src/angular/httpClientFetch';
@@ -175,6 +185,138 @@ describe('withHttpClient', () => {
     asked().error(new Event('error') as ProgressEvent);
     http().verify();
     expect(seen).toHaveLength(2);
+  });
+
+  const refused = (test: TestRequest): void => {
+    const body = JSON.stringify(overloaded);
+    test.event(head(529));
+    test.event(progress(body));
+    test.flush(body, { status: 529, statusText: 'Overloaded' });
+  };
+
+  it.each([
+    ['a refusal', refused],
+    ['a connection that broke', (test: TestRequest) => test.error(new Event('error') as ProgressEvent)],
+    [
+      'headers without a body',
+      (test: TestRequest) => {
+        test.event(head());
+        test.error(new Event('error') as ProgressEvent);
+      },
+    ],
+  ])('takes the answer to a request that an interceptor sends again: behind %s', (_, fail) => {
+    interceptor = (request, next) => next(request).pipe(retry(1));
+    const streamed = collect(source().stream(params));
+    fail(asked());
+    expect(streamed.error).toBeUndefined();
+    const test = asked();
+    test.event(head());
+    test.event(progress(wire.slice(0, 2).join('')));
+    expect(streamed.values).toHaveLength(2);
+    test.flush(wire.join(''));
+    expect(streamed).toMatchObject({ values: events, completed: true });
+  });
+
+  it('is the last refusal where an interceptor has sent the request again for nothing', () => {
+    interceptor = (request, next) => next(request).pipe(retry(1));
+    const replies = collect(source().create(params));
+    refused(asked());
+    refused(asked());
+    expect(replies.error).toBeInstanceOf(OverloadedError);
+  });
+
+  it('errors, and aborts, where an interceptor sends a request again whose answer has begun to be read', () => {
+    interceptor = (request, next) => next(request).pipe(retry(1));
+    const streamed = collect(source().stream(params));
+    const begun = asked();
+    begun.event(head());
+    begun.event(progress(wire.slice(0, 4).join('')));
+    begun.error(new Event('error') as ProgressEvent);
+    const again = asked();
+    again.event(head());
+    expect(streamed.values).toEqual(events.slice(0, 4));
+    expect(streamed.error).toBeInstanceOf(APIConnectionError);
+    expect((streamed.error as Error).message).toMatch(/sent the request again/);
+    expect(again.cancelled).toBe(true);
+  });
+
+  it.each([
+    ['shorter', 2],
+    ['longer', 6],
+  ])('notices that also where no headers are passed on: the other answer is %s by then', (_, length) => {
+    const streamed = collect(source().stream(params));
+    const test = asked();
+    test.event(progress(wire.slice(0, 4).join('')));
+    const others = eventsOf(says('Something else'), 3).map(
+      event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+    );
+    test.event(progress(others.slice(0, length).join('')));
+    expect(streamed.values).toEqual(events.slice(0, 4));
+    expect(streamed.error).toBeInstanceOf(APIConnectionError);
+  });
+
+  it('errors where a reply becomes a refusal', () => {
+    const streamed = collect(source().stream(params));
+    const test = asked();
+    test.event(progress(wire.slice(0, 4).join('')));
+    test.flush('', { status: 502, statusText: 'Bad Gateway' });
+    expect(streamed.values).toHaveLength(4);
+    expect((streamed.error as Error).message).toMatch(/502 Bad Gateway/);
+  });
+
+  it('takes what an interceptor has read as JSON', () => {
+    interceptor = () => of(new HttpResponse<unknown>({ body: reply, status: 200 }));
+    expect(collect(source().create(params)).values).toEqual([reply]);
+    interceptor = () => throwError(() => new HttpErrorResponse({ status: 529, error: overloaded }));
+    expect(collect(source().create(params)).error).toMatchObject({ status: 529, type: 'overloaded_error' });
+  });
+
+  it('errors where an interceptor ends the request: before the answer, and in mid-body', () => {
+    const logout$ = new Subject<void>();
+    interceptor = (request, next) => next(request).pipe(takeUntil(logout$));
+    const waiting = collect(source().stream(params));
+    const first = asked();
+    logout$.next();
+    expect(first.cancelled).toBe(true);
+    expect(waiting.error).toBeInstanceOf(APIConnectionError);
+    const reading = collect(source().stream(params));
+    asked().event(progress(wire.slice(0, 4).join('')));
+    logout$.next();
+    expect(reading.values).toHaveLength(4);
+    expect(reading.error).toBeInstanceOf(TruncatedStreamError);
+  });
+
+  it('has the error of an interceptor', () => {
+    interceptor = () => throwError(() => new Error('nobody is logged in'));
+    const { error } = collect(source().stream(params));
+    expect((error as Error).message).toMatch(/nobody is logged in/);
+    expect(seen).toEqual([]);
+  });
+
+  it('goes through HttpClient also where options leave fetch undefined', () => {
+    TestBed.resetTestingModule();
+    configure(
+      provideHttpClient(),
+      provideHttpClientTesting(),
+      provideToolRunner(
+        withMessagesApi({ baseURL: 'https://proxy.example/api', apiKey: null, fetch: undefined }),
+        withHttpClient(),
+      ),
+    );
+    const replies = collect(source().create(params));
+    asked().flush(JSON.stringify(reply));
+    expect(replies.values).toEqual([reply]);
+  });
+
+  it('decodes lines that end in CR LF, wherever the text is cut, in the middle of a character of two units, too', () => {
+    const whole = wire.join('').replaceAll('\n', '\r\n');
+    expect(whole).toContain('🌍');
+    const streamed = collect(source().stream(params));
+    const test = asked();
+    test.event(head());
+    for (let length = 1; length <= whole.length; length++) test.event(progress(whole.slice(0, length)));
+    test.flush(whole);
+    expect(streamed).toMatchObject({ values: events, completed: true });
   });
 
   it('sends one request for an answer that is read twice', () => {
