@@ -1,8 +1,7 @@
 import * as t from 'io-ts';
-import { NEVER, pipe, Subject, tap, type Observable } from 'rxjs';
+import { NEVER, pipe, tap, type Observable } from 'rxjs';
 import {
   approveToolCalls,
-  scripted,
   streamingToolRunner,
   tool,
   toolRunner,
@@ -16,12 +15,10 @@ import {
   type ToolUseBlock,
   type Turn,
 } from 'rx-tool-runner';
-import { runAgent } from 'rx-tool-runner/testing';
+import { assistant, block, reply, results, runAgent, scripted, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -29,17 +26,14 @@ import {
   params,
   passesOverCompaction,
   play,
-  replies,
-  results,
 } from '../support/operatorLaws';
-import { call, calls, result, user } from '../support/replies';
 import { runners } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 const go = user('go');
-const ab = calls(call('1', 'a'), call('2', 'b'));
-const abc = calls(call('1', 'a'), call('2', 'b'), call('3', 'c'));
+const ab = reply.of([block.toolUse('a'), block.toolUse('b')]);
+const abc = reply.of([block.toolUse('a'), block.toolUse('b'), block.toolUse('c')]);
 
 /** A tool that takes a number, and says what it ran with. */
 const add = tool({
@@ -48,8 +42,10 @@ const add = tool({
   input: t.type({ n: t.number }),
   run: ({ n }) => `ran with ${n}`,
 });
-const one = calls(call('1', 'add', { n: 1 }));
-const denied = (id: string, reason: string) => result(id, reason, { is_error: true });
+const adding = (n: number) => block.toolUse('add', { n }, `${n}`);
+const one = reply.of([adding(1)]);
+const three = reply.of([adding(1), adding(2), adding(3)]);
+const denied = (id: string, reason: string) => block.toolResult(id, reason, { is_error: true });
 
 expectNothingUnhandled();
 
@@ -65,7 +61,7 @@ describe('approveToolCalls', () => {
     other: 'not this',
     counts: 'first',
     shown: ({ source }) => source.requests[1]?.messages.at(-1),
-    taken: results(result('1', 'ran with 7')),
+    taken: results(block.toolResult('1', 'ran with 7')),
     nothing: results(denied('1', 'The call was not approved: no decision was made')),
   });
 
@@ -93,7 +89,7 @@ describe('approveToolCalls', () => {
       expect(seen.requests[1]?.messages).toEqual([
         go,
         assistant(ab),
-        results(result('1', 'A'), result('2', 'B')),
+        results(block.toolResult('toolu_a', 'A'), block.toolResult('toolu_b', 'B')),
       ]);
     });
 
@@ -119,7 +115,11 @@ describe('approveToolCalls', () => {
         asked:  -^----!
       `);
       expect(seen.requests[1]?.messages.at(-1)).toEqual(
-        results(result('1', 'A'), result('2', 'B'), result('3', 'C')),
+        results(
+          block.toolResult('toolu_a', 'A'),
+          block.toolResult('toolu_b', 'B'),
+          block.toolResult('toolu_c', 'C'),
+        ),
       );
     });
 
@@ -188,12 +188,12 @@ describe('approveToolCalls', () => {
       expect(seen.error).toMatchObject({ name: 'RunnerError', cause: failure });
     });
 
-    it.each<[string, Decision, ReturnType<typeof result>]>([
-      ['true: runs it', true, result('1', 'ran with 1')],
+    it.each<[string, Decision, ToolResultBlockParam]>([
+      ['true: runs it', true, block.toolResult('1', 'ran with 1')],
       ['false: denies it', false, denied('1', 'The call was not approved')],
       ['a reason: denies it, saying so', 'not on a Sunday', denied('1', 'not on a Sunday')],
-      ['{ input }: runs it with that', { input: { n: 5 } }, result('1', 'ran with 5')],
-      ['{ result }: answers it', { result: 'known already' }, result('1', 'known already')],
+      ['{ input }: runs it with that', { input: { n: 5 } }, block.toolResult('1', 'ran with 5')],
+      ['{ result }: answers it', { result: 'known already' }, block.toolResult('1', 'known already')],
       [
         '{ result, is_error }: answers it with an error',
         { result: 'sold out', is_error: true },
@@ -246,7 +246,7 @@ describe('approveToolCalls', () => {
         const ran = vi.fn(() => 'x');
         const seen = play(
           run,
-          [calls(call('1', 't')), end],
+          [reply.toolUse('t', {}, '1'), end],
           approveToolCalls(() => decision as unknown as Decision),
           { tools: [fakeTool('t', ran)] },
         );
@@ -272,10 +272,10 @@ describe('approveToolCalls', () => {
 
     it('asks about runnable, valid calls only', () => {
       const asked: string[] = [];
-      const reply = calls(call('1', 'nobody'), call('2', 'add', { n: 'x' }), call('3', 'add', { n: 3 }));
+      const calls = [block.toolUse('nobody', {}, '1'), block.toolUse('add', { n: 'x' }, '2'), adding(3)];
       const seen = play(
         run,
-        [reply, end],
+        [reply.of(calls), end],
         approveToolCalls(({ id }) => {
           asked.push(id);
           return true;
@@ -297,13 +297,13 @@ describe('approveToolCalls', () => {
         }),
         { tools: [add] },
       );
-      expect(asked).toEqual([call('1', 'add', { n: 1 })]);
+      expect(asked).toEqual([adding(1)]);
     });
 
     it('a denied or answered call starts no tool; one that runs starts with the edited input', () => {
       const seen = play(
         run,
-        [calls(call('1', 'add', { n: 1 }), call('2', 'add', { n: 2 }), call('3', 'add', { n: 3 })), end],
+        [three, end],
         approveToolCalls(({ id }) =>
           id === '1' ? false : id === '2' ? { result: 'x' } : { input: { n: 9 } },
         ),
@@ -311,7 +311,7 @@ describe('approveToolCalls', () => {
       );
       const events = collect(seen.turns[0]!.toolEvents$).values;
       expect(events.filter(({ type }) => type === 'start')).toEqual([
-        { type: 'start', call: call('3', 'add', { n: 3 }), input: { n: 9 } },
+        { type: 'start', call: adding(3), input: { n: 9 } },
       ]);
       expect(events.filter(({ type }) => type === 'end')).toHaveLength(3);
     });
@@ -320,7 +320,7 @@ describe('approveToolCalls', () => {
       const asked: unknown[] = [];
       const seen = play(
         run,
-        [calls(call('1', 'add', { n: 1 }), call('2', 'add', { n: 2 }), call('3', 'add', { n: 3 })), end],
+        [three, end],
         pipe(
           approveToolCalls(({ id }) => (id === '1' ? 'the first says no' : { input: { n: 10 } })),
           approveToolCalls(({ id, input }) => {
@@ -338,46 +338,55 @@ describe('approveToolCalls', () => {
         results(
           denied('1', 'the first says no'),
           denied('2', 'the second says no'),
-          result('3', 'ran with 10'),
+          block.toolResult('3', 'ran with 10'),
         ),
       );
     });
 
-    // prettier-ignore
-    it('two that take their time are asked one after the other', marbles(m => {
-      const first$ = m.cold(  '-(r|)        ', { r: one });
-      const asked1$ = m.cold(  '--(t|)      ', { t: true });
-      const asked2$ = m.cold(  '  ---(t|)   ', { t: true });
-      const second$ = m.cold(  '     -(r|)  ', { r: end });
-      const waited1 =         '-^-!         ';
-      const waited2 =         '---^--!      ';
-      const asked2 =          '------^!     ';
-      const turns =           '-a-----(b|)  ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [add] }).pipe(
-        approveToolCalls(() => asked1$),
-        approveToolCalls(() => asked2$),
-      );
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(asked1$).toHaveSubscriptions(waited1);
-      m.expect(asked2$).toHaveSubscriptions(waited2);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
+    it('two that take their time are asked one after the other', () => {
+      runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(() => cold.first),
+            approveToolCalls(() => cold.second),
+          ),
+        {
+          model: ['-(r|)', '-(s|)'],
+          replies: { r: one, s: end },
+          tools: { add },
+          cold: { first: ['--(t|)', { t: true }], second: ['---(t|)', { t: true }] },
+        },
+      ).toBe(`
+        turns:   -r-----(s|)
+        model:   ^!----^!
+        add:     ------(^!)
+        first:   -^-!
+        second:  ---^--!
+      `);
+    });
 
     it('a click may decide', () => {
-      const clicked$ = new Subject<boolean>();
-      const seen = play(
-        run,
-        [calls(call('1', 'add', { n: 1 }), call('2', 'add', { n: 2 })), end],
-        approveToolCalls(() => clicked$),
-        { tools: [add] },
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(approveToolCalls(() => hot.clicks)),
+        {
+          model: ['-(r|)', '-(s|)'],
+          replies: { r: ab, s: end },
+          tools: { a: '(A|)', b: '(B|)' },
+          hot: { clicks: ['----f-', { f: false }] },
+        },
       );
-      expect(seen.completed).toBe(false);
-      clicked$.next(false);
-      expect(clicked$.observed).toBe(false);
-      expect(seen.completed).toBe(true);
-      expect(histories(seen.source)[1]?.at(-1)).toEqual(
-        results(denied('1', 'The call was not approved'), denied('2', 'The call was not approved')),
+      seen.toBe(`
+        turns:   -r---(s|)
+        model:   ^!--^!
+        clicks:  -^--!
+        clicks:  -^--!
+      `);
+      expect(seen.requests[1]?.messages.at(-1)).toEqual(
+        results(
+          denied('toolu_a', 'The call was not approved'),
+          denied('toolu_b', 'The call was not approved'),
+        ),
       );
     });
 
