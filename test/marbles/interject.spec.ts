@@ -1,5 +1,6 @@
 import {
   EMPTY,
+  identity,
   ignoreElements,
   map,
   merge,
@@ -11,6 +12,7 @@ import {
   take,
   tap,
   throwError,
+  type MonoTypeOperatorFunction,
   type Observable,
 } from 'rxjs';
 import {
@@ -19,7 +21,6 @@ import {
   pauseWhile,
   retryOnMaxTokens,
   RunnerError,
-  scripted,
   stepBy,
   stopWhen,
   streamingToolRunner,
@@ -33,39 +34,49 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
-import { describe, expect, expectTypeOf, it } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
   assistant,
-  end,
-  histories,
-  onFirst,
-  operatorLaws,
-  params,
-  play,
-  reasons,
-  replies,
+  block,
+  reply,
   results,
-} from '../support/operatorLaws';
-import { call, calls, message, result, says, user } from '../support/replies';
+  runAgent,
+  scripted,
+  user,
+  type AgentRun,
+} from 'rx-tool-runner/testing';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { end, histories, onFirst, operatorLaws, params, play, reasons } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
+type TurnOperator = MonoTypeOperatorFunction<TurnHandle>;
+
 const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
+const one = reply.toolUse('t', {}, '1');
+const two = reply.toolUse('t', {}, '2');
+const hm = reply.text('hm');
 const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(result('1', 'x'))];
-const answeredTwice = [...answered, assistant(two), results(result('2', 'x'))];
+const answered = [go, assistant(one), results(block.toolResult('1', 'x'))];
+const answeredTwice = [...answered, assistant(two), results(block.toolResult('2', 'x'))];
 const m1 = user('first');
 const m2 = user('second');
 const m3 = user('third');
 const typed = { m: m1, n: m2, o: m3 };
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
   stop_reason: 'compaction',
 });
 const failure = new Error('the socket closed');
+const drawn = { replies: { a: one, b: two, c: end, h: hm, s: summary }, tools: { t: '(x|)' } };
+
+interface Listening {
+  readonly tool: string;
+  /** Behind `interject`. */
+  readonly operator: TurnOperator;
+  /** What of the run is drawn. */
+  readonly seen: (turns$: Observable<TurnHandle>) => Observable<unknown>;
+  readonly unsubscribe: string;
+}
 
 expectNothingUnhandled();
 
@@ -74,131 +85,129 @@ describe('interject', () => {
   operatorLaws(() => interject(EMPTY));
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('sends what arrives in a turn with the next request, behind the results', marbles(m => {
-      const first$ =  m.cold('--(r|)              ', { r: one });
-      const tool$ =   m.cold(  '----(x|)          ', { x: 'x' });
-      const second$ = m.cold(      '--(r|)        ', { r: end });
-      const typed$ =  m.hot( '---m-n------        ', typed);
-      const asked2 =         '------^-!           ';
-      const watched =        '^-------!           ';
-      const turns =          '--a-----(b|)        ';
-
-      const source = scripted([first$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(interject(typed$), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(typed$).toHaveSubscriptions(watched);
-      m.flush();
-      expect(histories(source)).toEqual([[go], [...answered, m1, m2]]);
-    }));
-
-    // prettier-ignore
-    it('what arrives before the reply, in the first request or in a later one, goes out with the one after it', marbles(m => {
-      const first$ =  m.cold('---(r|)            ', { r: one });
-      const second$ = m.cold(   '---(r|)         ', { r: two });
-      const third$ =  m.cold(      '-(r|)        ', { r: end });
-      const typed$ =  m.hot( '-m-no--            ', typed);
-      const asked2 =         '---^--!            ';
-      const asked3 =         '------^!           ';
-      const turns =          '---a--b(c|)        ';
-
-      const source = scripted([first$, second$, third$]);
-      const run$ = run(source, { ...params, tools });
-      m.expect(run$.pipe(interject(typed$), replies)).toBeObservable(turns, { a: one, b: two, c: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.flush();
-      // The hot Observable is older than the request, so that at frame 3 the message comes before the reply.
-      expect(histories(source)).toEqual([
-        [go],
-        [...answered, m1, m2],
-        [...answered, m1, m2, assistant(two), results(result('2', 'x')), m3],
-      ]);
-    }));
-
-    // prettier-ignore
-    it('keeps a run alive that would have ended', marbles(m => {
-      const first$ =  m.cold('---(r|)        ', { r: says('hm') });
-      const second$ = m.cold(   '---(r|)     ', { r: end });
-      const typed$ =  m.hot( '-m-------n-    ', typed);
-      const asked2 =         '---^--!        ';
-      const watched =        '^-----!        ';
-      const settled =        '---a--(e|)     ';
-
-      const source = scripted([first$, second$]);
-      m.expect(run(source, params).pipe(interject(typed$), reasons)).toBeObservable(settled, { a: 'append', e: 'end_turn' });
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(typed$).toHaveSubscriptions(watched);
-      m.flush();
-      expect(histories(source)).toEqual([[go], [go, assistant(says('hm')), m1]]);
-    }));
-
-    // prettier-ignore
-    it('in a final turn that something else keeps open', marbles(m => {
-      const first$ =  m.cold('--(r|)         ', { r: says('hm') });
-      const asked$ =  m.cold(  '---|         ');
-      const second$ = m.cold(     '--(r|)    ', { r: end });
-      const typed$ =  m.hot( '---m--         ', typed);
-      const turns =          '--a----(b|)    ';
-      const asked2 =         '-----^-!       ';
-
-      const source = scripted([first$, second$]);
-      const held$ = run(source, params).pipe(
-        tap(turn => {
-          if (turn.index === 0) turn.onContinue(() => asked$);
-        }),
-        interject(typed$),
+    const listening = (
+      model: readonly string[],
+      messages: string,
+      { tool = '(x|)', operator = identity, seen = identity, ...more }: Partial<Listening> = {},
+    ): AgentRun =>
+      runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(interject(hot.typed), operator, seen),
+        {
+          model,
+          replies: drawn.replies,
+          tools: { t: tool },
+          hot: { typed: [messages, typed, failure] },
+          outputs: { p: 'append', e: 'end_turn' },
+          ...more,
+        },
       );
-      m.expect(held$.pipe(replies)).toBeObservable(turns, { a: says('hm'), b: end });
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
 
-    // prettier-ignore
-    it.each([
-      ['interject, pauseWhile', (typed$: Observable<MessageInput>, paused$: Observable<boolean>) => pipe(interject(typed$), pauseWhile(paused$))],
-      ['pauseWhile, interject', (typed$: Observable<MessageInput>, paused$: Observable<boolean>) => pipe(pauseWhile(paused$), interject(typed$))],
-    ])('E17 what is typed while paused goes out with the request that waited: %s', (_, operators) => {
-      marbles(m => {
-        const first$ =  m.cold('--(r|)          ', { r: one });
-        const second$ = m.cold(       '--(r|)   ', { r: end });
-        const paused$ = m.hot( '-t-----f-----   ', { t: true, f: false });
-        const typed$ =  m.hot( '---m-n----      ', typed);
-        const asked2 =         '-------^-!      ';
-        const watched =        '^--------!      ';
-        const turns =          '--a------(b|)   ';
-
-        const source = scripted([first$, second$]);
-        const run$ = run(source, { ...params, tools });
-        m.expect(run$.pipe(operators(typed$, paused$), replies)).toBeObservable(turns, { a: one, b: end });
-        m.expect(second$).toHaveSubscriptions(asked2);
-        m.expect(typed$).toHaveSubscriptions(watched);
-        m.expect(paused$).toHaveSubscriptions(watched);
-        m.flush();
-        expect(histories(source)[1]).toEqual([...answered, m1, m2]);
-      })();
+    it('sends what arrives in a turn with the next request, behind the results', () => {
+      const seen = listening(['--(a|)', '--(c|)'], '---m-n------', { tool: '----(x|)' });
+      seen.toBe(`
+        turns:  --a-----(c|)
+        model:  ^-!---^-!
+        t:      --^---!
+        typed:  ^-------!
+      `);
+      expect(histories(seen)).toEqual([[go], [...answered, m1, m2]]);
     });
 
-    // prettier-ignore
-    it.each([
-      ['interject, stepBy', (typed$: Observable<MessageInput>, steps$: Observable<unknown>) => pipe(interject(typed$), stepBy(steps$))],
-      ['stepBy, interject', (typed$: Observable<MessageInput>, steps$: Observable<unknown>) => pipe(stepBy(steps$), interject(typed$))],
-    ])('E17 what is typed while a step is waited for goes out with it: %s', (_, operators) => {
-      marbles(m => {
-        const first$ =  m.cold('--(r|)          ', { r: one });
-        const second$ = m.cold(       '--(r|)   ', { r: end });
-        const steps$ =  m.hot( '-------s-----   ');
-        const typed$ =  m.hot( '---m-n----      ', typed);
-        const asked2 =         '-------^-!      ';
-        const turns =          '--a------(b|)   ';
+    it('what arrives before the reply, in the first request or in a later one, goes out with the one after it', () => {
+      const seen = listening(['---(a|)', '---(b|)', '-(c|)'], '-m-no--');
+      seen.toBe(`
+        turns:  ---a--b(c|)
+        model:  ^--!
+        model:  ---^--!
+        model:  ------^!
+        t:      ---(^!)
+        t:      ------(^!)
+        typed:  ^------!
+      `);
+      // The hot Observable is older than the request, so that at frame 3 the message comes before the reply.
+      expect(histories(seen)).toEqual([
+        [go],
+        [...answered, m1, m2],
+        [...answered, m1, m2, assistant(two), results(block.toolResult('2', 'x')), m3],
+      ]);
+    });
 
-        const source = scripted([first$, second$]);
-        const run$ = run(source, { ...params, tools });
-        m.expect(run$.pipe(operators(typed$, steps$), replies)).toBeObservable(turns, { a: one, b: end });
-        m.expect(second$).toHaveSubscriptions(asked2);
-        m.flush();
-        expect(histories(source)[1]).toEqual([...answered, m1, m2]);
-      })();
+    it('keeps a run alive that would have ended', () => {
+      const seen = listening(['---(h|)', '---(c|)'], '-m-------n-', { seen: reasons });
+      seen.toBe(`
+        turns:  ---p--(e|)
+        model:  ^--!
+        model:  ---^--!
+        typed:  ^-----!
+      `);
+      expect(histories(seen)).toEqual([[go], [go, assistant(hm), m1]]);
+    });
+
+    it('in a final turn that something else keeps open', () => {
+      const seen = runAgent(
+        ({ source, hot, cold }) =>
+          run(source, params).pipe(
+            tap(turn => {
+              if (turn.index === 0) turn.onContinue(() => cold.wait);
+            }),
+            interject(hot.typed),
+          ),
+        { ...drawn, model: ['--(h|)', '--(c|)'], hot: { typed: ['---m--', typed] }, cold: { wait: '---|' } },
+      );
+      seen.toBe(`
+        turns:  --h----(c|)
+        model:  ^-!--^-!
+        typed:  ^------!
+        wait:   --^--!
+      `);
+      expect(histories(seen)).toEqual([[go], [go, assistant(hm), m1]]);
+    });
+
+    it.each<[string, (listen: TurnOperator, pause: TurnOperator) => TurnOperator]>([
+      ['interject, pauseWhile', (listen, pause) => pipe(listen, pause)],
+      ['pauseWhile, interject', (listen, pause) => pipe(pause, listen)],
+    ])('E17 what is typed while paused goes out with the request that waited: %s', (_, order) => {
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(order(interject(hot.typed), pauseWhile(hot.paused))),
+        {
+          ...drawn,
+          model: ['--(a|)', '--(c|)'],
+          hot: { typed: ['---m-n----', typed], paused: ['-t-----f-----', { t: true, f: false }] },
+        },
+      );
+      seen.toBe(`
+        turns:   --a------(c|)
+        model:   ^-!----^-!
+        t:       --(^!)
+        typed:   ^--------!
+        paused:  ^--------!
+      `);
+      expect(histories(seen)[1]).toEqual([...answered, m1, m2]);
+    });
+
+    it.each<[string, (listen: TurnOperator, step: TurnOperator) => TurnOperator]>([
+      ['interject, stepBy', (listen, step) => pipe(listen, step)],
+      ['stepBy, interject', (listen, step) => pipe(step, listen)],
+    ])('E17 what is typed while a step is waited for goes out with it: %s', (_, order) => {
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(order(interject(hot.typed), stepBy(hot.steps))),
+        {
+          ...drawn,
+          model: ['--(a|)', '--(c|)'],
+          hot: { typed: ['---m-n----', typed], steps: '-------s-----' },
+        },
+      );
+      seen.toBe(`
+        turns:  --a------(c|)
+        model:  ^-!----^-!
+        t:      --(^!)
+        typed:  ^--------!
+        steps:  ^--------!
+      `);
+      expect(histories(seen)[1]).toEqual([...answered, m1, m2]);
     });
 
     it('typed in next, also by who subscribes above it: goes out with the next request', () => {
@@ -244,8 +253,8 @@ describe('interject', () => {
     });
 
     it('E10 typed during a pause: waits until it is over, a paused reply is always last', () => {
-      const paused = says('hm', { stop_reason: 'pause_turn' });
-      const again = says('hm again', { stop_reason: 'pause_turn' });
+      const paused = reply.text('hm', { stop_reason: 'pause_turn' });
+      const again = reply.text('hm again', { stop_reason: 'pause_turn' });
       const typed$ = new Subject<MessageInput>();
       const script = [
         () => (typed$.next(m1), paused),
@@ -264,28 +273,30 @@ describe('interject', () => {
     });
 
     it('E10 keeps a run alive that ends after a pause', () => {
-      const paused = says('hm', { stop_reason: 'pause_turn' });
-      const seen = play(run, [paused, says('b'), end], interject(of(m1)));
-      expect(histories(seen.source)[2]).toEqual([go, assistant(paused), assistant(says('b')), m1]);
+      const paused = reply.text('hm', { stop_reason: 'pause_turn' });
+      const seen = play(run, [paused, reply.text('b'), end], interject(of(m1)));
+      expect(histories(seen.source)[2]).toEqual([go, assistant(paused), assistant(reply.text('b')), m1]);
     });
 
     it('two of them: what arrives in a turn goes out in the order it came', () => {
-      const [upper$, lower$, tool$] = [
-        new Subject<MessageInput>(),
-        new Subject<MessageInput>(),
-        new Subject<string>(),
-      ];
-      const seen = play(run, [one, end], pipe(interject(upper$), interject(lower$)), {
-        tools: [fakeTool('t', () => tool$)],
-      });
-      upper$.next(m1);
-      lower$.next(m2);
-      upper$.next(m3);
-      tool$.next('x');
-      tool$.complete();
-      expect(seen.completed).toBe(true);
-      expect(histories(seen.source)[1]).toEqual([...answered, m1, m2, m3]);
-      expect(upper$.observed || lower$.observed).toBe(false);
+      const seen = runAgent(
+        ({ source, tools, hot }) =>
+          run(source, { ...params, tools }).pipe(interject(hot.upper), interject(hot.lower)),
+        {
+          ...drawn,
+          model: ['-(a|)', '-(c|)'],
+          tools: { t: '-----(x|)' },
+          hot: { upper: ['--m-o---', typed], lower: ['---n----', typed] },
+        },
+      );
+      seen.toBe(`
+        turns:  -a-----(c|)
+        model:  ^!----^!
+        t:      -^----!
+        upper:  ^------!
+        lower:  ^------!
+      `);
+      expect(histories(seen)[1]).toEqual([...answered, m1, m2, m3]);
     });
 
     it('two of them: what was there before the run goes out in the order of the pipe', () => {
@@ -296,7 +307,7 @@ describe('interject', () => {
     it('behind a takeover, and with a retry', () => {
       const taken = play(run, [one, end], pipe(interject(of(m1)), takeOverHistory(onFirst([m2]))), { tools });
       expect(histories(taken.source)[1]).toEqual([m2, m1]);
-      const cut = says('hm', { stop_reason: 'max_tokens' });
+      const cut = reply.text('hm', { stop_reason: 'max_tokens' });
       const retried = play(run, [cut, end], pipe(interject(of(m1)), retryOnMaxTokens({ ceiling: 500 })));
       expect(histories(retried.source)[1]).toEqual([go, m1]);
     });
@@ -320,39 +331,48 @@ describe('interject', () => {
     });
 
     it('typed during a compaction: goes out behind the summary', () => {
-      const typed$ = new Subject<MessageInput>();
-      const seen = play(
-        run,
-        [one, () => (typed$.next(m1), summary), end],
-        pipe(interject(typed$), compactWhen(onFirst(true))),
-        { tools },
-      );
-      expect(seen.completed).toBe(true);
-      expect(histories(seen.source)).toEqual([[go], answered, [assistant(summary), m1]]);
+      const seen = listening(['-(a|)', '---(s|)', '-(c|)'], '--m---', {
+        operator: compactWhen(onFirst(true)),
+      });
+      seen.toBe(`
+        turns:  -a--s(c|)
+        model:  ^!
+        model:  -^--!
+        model:  ----^!
+        t:      -(^!)
+        typed:  ^----!
+      `);
+      expect(histories(seen)).toEqual([[go], answered, [assistant(summary), m1]]);
     });
 
     it('typed during the compaction of a final turn: keeps the run alive', () => {
-      const typed$ = new Subject<MessageInput>();
-      const seen = play(
-        run,
-        [says('hm'), () => (typed$.next(m1), summary), end],
-        pipe(interject(typed$), compactWhen(onFirst(true))),
-      );
-      expect(seen.completed).toBe(true);
-      expect(histories(seen.source)).toEqual([[go], [go, assistant(says('hm'))], [assistant(summary), m1]]);
-      expect(seen.settled.map(({ reason }) => reason)).toEqual(['end_turn', 'append', 'end_turn']);
+      const seen = listening(['-(h|)', '---(s|)', '-(c|)'], '--m---', {
+        operator: compactWhen(onFirst(true)),
+        seen: reasons,
+      });
+      seen.toBe(`
+        turns:  -e--p(e|)
+        model:  ^!
+        model:  -^--!
+        model:  ----^!
+        typed:  ^----!
+      `);
+      expect(histories(seen)).toEqual([[go], [go, assistant(hm)], [assistant(summary), m1]]);
     });
 
     it('typed while a summary is asked for: goes out behind it', () => {
-      const typed$ = new Subject<MessageInput>();
-      const seen = play(
-        run,
-        [one, () => (typed$.next(m1), says('so far')), end],
-        pipe(interject(typed$), summarizeHistory({ threshold: 14 })),
-        { tools },
-      );
-      expect(seen.completed).toBe(true);
-      expect(histories(seen.source)[2]).toEqual([user('so far'), m1]);
+      const seen = listening(['-(a|)', '---(h|)', '-(c|)'], '--m---', {
+        operator: summarizeHistory({ threshold: 14 }),
+      });
+      seen.toBe(`
+        turns:  -a---(c|)
+        model:  ^!
+        model:  -^--!
+        model:  ----^!
+        t:      -(^!)
+        typed:  ^----!
+      `);
+      expect(histories(seen)[2]).toEqual([user('hm'), m1]);
     });
 
     it('a resumed turn takes them, too', () => {
@@ -365,53 +385,37 @@ describe('interject', () => {
     });
 
     it('reduces a reply to role and content', () => {
-      const seen = play(run, [says('hm'), end], interject(of(m1, says('mine'), m2)));
-      expect(histories(seen.source)[1]?.slice(2)).toEqual([m1, assistant(says('mine')), m2]);
+      const seen = play(run, [hm, end], interject(of(m1, reply.text('mine'), m2)));
+      expect(histories(seen.source)[1]?.slice(2)).toEqual([m1, assistant(reply.text('mine')), m2]);
     });
 
-    // prettier-ignore
-    it('its completion changes nothing', marbles(m => {
-      const first$ =  m.cold('---(r|)  ', { r: end });
-      const typed$ =  m.hot( '-|       ');
-      const watched =        '^!       ';
-      const settled =        '---(e|)  ';
-      m.expect(run(scripted([first$]), params).pipe(interject(typed$), reasons)).toBeObservable(settled, { e: 'end_turn' });
-      m.expect(typed$).toHaveSubscriptions(watched);
-    }));
+    it('its completion changes nothing', () => {
+      listening(['---(c|)'], '-|', { seen: reasons }).toBe(`
+        turns:  ---(e|)
+        model:  ^--!
+        typed:  ^!
+      `);
+    });
 
-    // prettier-ignore
-    it('its error is that of the run at the end of the turn, when the tools have finished', marbles(m => {
-      const first$ =  m.cold('---(r|)     ', { r: one });
-      const tool$ =   m.cold(   '---(x|)  ', { x: 'x' });
-      const typed$ =  m.hot( '-m#         ', typed, failure);
-      const ran =            '---^--!     ';
-      const watched =        '^-!         ';
-      const turns =          '---a--#     ';
-
-      const source = scripted([first$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(interject(typed$), replies)).toBeObservable(turns, { a: one }, new RunnerError(failure, undefined as never));
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(typed$).toHaveSubscriptions(watched);
-      m.flush();
-      expect(source.requests).toHaveLength(1);
-    }));
+    it('its error is that of the run at the end of the turn, when the tools have finished', () => {
+      const seen = listening(['---(a|)'], '-m#', { tool: '---(x|)' });
+      seen.toBe(`
+        turns:  ---a--#
+        model:  ^--!
+        t:      ---^--!
+        typed:  ^-!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: failure });
+    });
 
     it('its error leaves a state to go on from, with what has run and what was typed', () => {
-      const typed$ = new Subject<MessageInput>();
-      const script = [
-        () => {
-          typed$.next(m1);
-          typed$.error(failure);
-          return one;
-        },
-      ];
-      const seen = play(run, script, interject(typed$), { tools });
-      expect(seen.error).toBeInstanceOf(RunnerError);
-      expect(seen.error?.cause).toBe(failure);
+      const { error } = listening(['---(a|)'], '-m#');
+      expect(error).toBeInstanceOf(RunnerError);
+      const { cause, state } = error as RunnerError;
+      expect(cause).toBe(failure);
       const resumed = play(run, [end], interject(NEVER), {
         tools: [fakeTool('t', () => expect.unreachable('it has run'))],
-        state: seen.error!.state,
+        state,
       });
       expect(resumed.completed).toBe(true);
       expect(histories(resumed.source)).toEqual([[...answered, m1]]);
@@ -450,26 +454,22 @@ describe('interject', () => {
       expect(late.error).toBeInstanceOf(RunnerError);
     });
 
-    // prettier-ignore
-    it('listens no longer than the run lasts: an error of it', marbles(m => {
-      const first$ =  m.cold('--#    ');
-      const typed$ =  m.hot( '---m---', typed);
-      const watched =        '^-!    ';
-      m.expect(run(scripted([first$]), params).pipe(interject(typed$), replies)).toBeObservable('--#', {}, new RunnerError('error', undefined as never));
-      m.expect(typed$).toHaveSubscriptions(watched);
-    }));
+    it('listens no longer than the run lasts: an error of it', () => {
+      const seen = listening(['--#'], '---m---');
+      seen.toBe(`
+        turns:  --#
+        model:  ^-!
+        typed:  ^-!
+      `);
+      expect(seen.error).toMatchObject({ name: 'RunnerError', cause: 'error' });
+    });
 
-    // prettier-ignore
-    it('listens no longer than the run lasts: an unsubscribe', marbles(m => {
-      const first$ =  m.cold('----(r|)', { r: end });
-      const typed$ =  m.hot( '-m-n----', typed);
-      const unsub =          '--!     ';
-      const watched =        '^-!     ';
-      const asked =          '^-!     ';
-      m.expect(run(scripted([first$]), params).pipe(interject(typed$), replies), unsub).toBeObservable('---');
-      m.expect(first$).toHaveSubscriptions(asked);
-      m.expect(typed$).toHaveSubscriptions(watched);
-    }));
+    it('listens no longer than the run lasts: an unsubscribe', () => {
+      listening(['----(c|)'], '-m-n----', { unsubscribe: '--!' }).toBe(`
+        model:  ^-!
+        typed:  ^-!
+      `);
+    });
 
     it('take(3) of a run that a message keeps alive for ever', () => {
       const typed$ = new Subject<MessageInput>();
@@ -495,7 +495,7 @@ describe('interject', () => {
       const second = play(run, [reply2$, end], operator);
       typed$.next(m2);
       for (const reply$ of [reply1$, reply2$]) {
-        reply$.next(says('hm'));
+        reply$.next(hm);
         reply$.complete();
       }
       expect(histories(first.source)[1]?.slice(2)).toEqual([m1, m2]);
