@@ -19,10 +19,9 @@ import {
   type TurnHandle,
   type Usage,
 } from 'rx-tool-runner';
+import { assistant, block, reply, results, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   end,
   histories,
   onFirst,
@@ -31,29 +30,26 @@ import {
   passesOverCompaction,
   play,
   reasons,
-  replies,
-  results,
 } from '../support/operatorLaws';
-import { call, message, result, says, user } from '../support/replies';
 import { lastSettled, runners } from '../support/runners';
+import { draw, go, tools } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const tools = [fakeTool('t', () => 'x')];
 const prompt = 'Sum up.';
 const asked = user(prompt);
 
+const soFar = reply.text('so far');
+
 /** A reply that calls a tool, with figures of its own. */
-const using = (usage: Partial<Usage>, id = '1', fields: Partial<Message> = {}): Message =>
-  message([call(id, 't')], {
-    stop_reason: 'tool_use',
+const using = (usage: Partial<Usage>): Message =>
+  reply.of([block.toolUse('t')], {
     usage: { ...end.usage, input_tokens: 0, output_tokens: 0, ...usage },
-    ...fields,
   });
 const small = using({ input_tokens: 60, output_tokens: 40 });
 const large = using({ input_tokens: 60, output_tokens: 41 });
-const covered = [go, assistant(large), results(result('1', 'x'))];
+const answers = results(block.toolResult('toolu_t', 'x'));
+const covered = [go, assistant(large), answers];
 
 expectNothingUnhandled();
 
@@ -62,46 +58,49 @@ describe('summarizeHistory', () => {
   passesOverCompaction(() => summarizeHistory({ threshold: 1 }));
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('C2 asks for a summary in a request of its own, and goes on from it', marbles(m => {
-      const first$ =   m.cold('--(r|)               ', { r: large });
-      const tool$ =    m.cold(  '--(x|)             ', { x: 'x' });
-      const summary$ = m.cold(    '---(r|)          ', { r: says('so far') });
-      const second$ =  m.cold(       '--(r|)        ', { r: end });
-      const ran =             '--^-!                ';
-      const summed =          '----^--!             ';
-      const asked2 =          '-------^-!           ';
-      const turns =           '--a------(b|)        ';
+    const replies = { a: large, s: soFar, e: end };
 
-      const source = scripted([first$, summary$, second$]);
-      const run$ = run(source, { ...params, tools: [fakeTool('t', () => tool$)] });
-      m.expect(run$.pipe(summarizeHistory({ threshold: 100, prompt }), replies)).toBeObservable(turns, { a: large, b: end });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(summary$).toHaveSubscriptions(summed);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.flush();
-      expect(histories(source)).toEqual([[go], [...covered, asked], [user('so far')]]);
-    }));
+    it('C2 asks for a summary in a request of its own, and goes on from it', () => {
+      const seen = draw(run, () => summarizeHistory({ threshold: 100, prompt }), {
+        model: ['--(a|)', '---(s|)', '--(e|)'],
+        replies,
+        tools: { t: '--(x|)' },
+      });
+      seen.toBe(`
+        turns:  --a------(e|)
+        model:  ^-!-^--!
+        model:  -------^-!
+        t:      --^-!
+      `);
+      expect(histories(seen)).toEqual([[go], [...covered, asked], [user('so far')]]);
+    });
 
-    // prettier-ignore
-    it('has the turn settle as a takeover', marbles(m => {
-      const summary$ = m.cold('--(r|)          ', { r: says('so far') });
-      const settled =         '--t(e|)         ';
-      const run$ = run(scripted([large, summary$, m.cold('-(r|)', { r: end })]), { ...params, tools });
-      m.expect(run$.pipe(summarizeHistory({ threshold: 100 }), reasons)).toBeObservable(settled, { t: 'takeover', e: 'end_turn' });
-    }));
+    it('has the turn settle as a takeover', () => {
+      draw(run, () => pipe(summarizeHistory({ threshold: 100 }), reasons), {
+        model: ['(a|)', '--(s|)', '-(e|)'],
+        replies,
+        outputs: { t: 'takeover', e: 'end_turn' },
+      }).toBe(`
+        turns:  --t(e|)
+        model:  (^!)
+        model:  ^-!
+        model:  --^!
+        t:      (^!)
+      `);
+    });
 
-    // prettier-ignore
-    it('is unsubscribed with the run', marbles(m => {
-      const summary$ = m.cold('----(r|)', { r: says('so far') });
-      const unsub =           '--!     ';
-      const summed =          '^-!     ';
-      const source = scripted([large, summary$]);
-      m.expect(run(source, { ...params, tools }).pipe(summarizeHistory({ threshold: 100 }), replies), unsub).toBeObservable('a--', { a: large });
-      m.expect(summary$).toHaveSubscriptions(summed);
-      m.flush();
-      expect(source.requests).toHaveLength(2);
-    }));
+    it('is unsubscribed with the run', () => {
+      draw(run, () => summarizeHistory({ threshold: 100 }), {
+        model: ['(a|)', '----(s|)'],
+        replies,
+        unsubscribe: '--!',
+      }).toBe(`
+        turns:  a
+        model:  (^!)
+        model:  ^-!
+        t:      (^!)
+      `);
+    });
 
     it.each<[string, Partial<Usage>, boolean]>([
       ['at the threshold', { input_tokens: 60, output_tokens: 40 }, false],
@@ -114,16 +113,16 @@ describe('summarizeHistory', () => {
       ],
       ['with nulls for the cache', { input_tokens: 100, cache_read_input_tokens: null }, false],
     ])('C2 counts all tokens of a turn: %s', (_, usage, summarized) => {
-      const reply = using(usage);
+      const given = using(usage);
       const seen = play(
         run,
-        summarized ? [reply, says('so far'), end] : [reply, end],
+        summarized ? [given, soFar, end] : [given, end],
         summarizeHistory({ threshold: 100, prompt }),
         { tools },
       );
       expect(seen.completed).toBe(true);
       expect(histories(seen.source).at(-1)).toEqual(
-        summarized ? [user('so far')] : [go, assistant(reply), results(result('1', 'x'))],
+        summarized ? [user('so far')] : [go, assistant(given), answers],
       );
     });
 
@@ -135,7 +134,11 @@ describe('summarizeHistory', () => {
     });
 
     it('a final turn is not summarized: nothing goes on from it', () => {
-      const seen = play(run, [says('done', { usage: large.usage })], summarizeHistory({ threshold: 1 }));
+      const seen = play(
+        run,
+        [reply.text('done', { usage: large.usage })],
+        summarizeHistory({ threshold: 1 }),
+      );
       expect(seen.completed).toBe(true);
       const bounded = play(run, [large], summarizeHistory({ threshold: 1 }), { tools, max_iterations: 1 });
       expect(lastSettled(bounded)).toMatchObject({ reason: 'max_iterations', state: { messages: covered } });
@@ -154,7 +157,7 @@ describe('summarizeHistory', () => {
     it('sends the params of the run, without those that only shape a reply', () => {
       const seen = play(
         run,
-        [large, says('so far'), end],
+        [large, soFar, end],
         summarizeHistory({ threshold: 100, prompt, model: 'small' }),
         {
           tools,
@@ -184,7 +187,7 @@ describe('summarizeHistory', () => {
     it('without tools there is no tool_choice, and without a prompt of its own it asks for what is needed', () => {
       const seen = play(
         run,
-        [says('a', { usage: large.usage }), says('so far'), end],
+        [reply.text('a', { usage: large.usage }), soFar, end],
         pipe(appendMessages(onFirst(user('and?'))), summarizeHistory({ threshold: 100 })),
       );
       const [, summary] = seen.source.requests;
@@ -196,7 +199,7 @@ describe('summarizeHistory', () => {
     });
 
     it('counts toward the usage, not toward max_iterations', () => {
-      const seen = play(run, [large, says('so far'), end], summarizeHistory({ threshold: 100 }), {
+      const seen = play(run, [large, soFar, end], summarizeHistory({ threshold: 100 }), {
         tools,
         max_iterations: 2,
       });
@@ -211,14 +214,8 @@ describe('summarizeHistory', () => {
     });
 
     it('takes the text of all blocks as the summary, trimmed; what else the model says is not in it', () => {
-      const thinking = { type: 'thinking', thinking: 'hm', signature: 's' } as const;
-      const said = says(' so far, ');
-      const seen = play(
-        run,
-        [large, { ...said, content: [thinking, ...said.content, ...says('and so on\n').content] }, end],
-        summarizeHistory({ threshold: 100 }),
-        { tools },
-      );
+      const said = reply.of([block.thinking('hm'), block.text(' so far, '), block.text('and so on\n')]);
+      const seen = play(run, [large, said, end], summarizeHistory({ threshold: 100 }), { tools });
       expect(histories(seen.source)[2]).toEqual([user('so far, and so on')]);
     });
 
@@ -226,7 +223,7 @@ describe('summarizeHistory', () => {
       const told: [string, number, number][] = [];
       const seen = play(
         run,
-        [large, says('so far'), end],
+        [large, soFar, end],
         summarizeHistory({
           threshold: 100,
           onCompact: ({ summary, turn }) => {
@@ -243,7 +240,7 @@ describe('summarizeHistory', () => {
       const failure = new Error('no');
       const seen = play(
         run,
-        [large, says('so far')],
+        [large, soFar],
         summarizeHistory({
           threshold: 100,
           onCompact: () => {
@@ -259,16 +256,16 @@ describe('summarizeHistory', () => {
     });
 
     it.each([
-      ['is empty', says(' \n')],
-      ['has no text', message([])],
-      ['is refused', says('I would rather not', { stop_reason: 'refusal' })],
-      ['is cut', says('so', { stop_reason: 'max_tokens' })],
-      ['does not fit', says('so', { stop_reason: 'model_context_window_exceeded' })],
-    ])('a summary that %s is the error of the run, which can be resumed', (_, reply) => {
-      const seen = play(run, [large, reply], summarizeHistory({ threshold: 100 }), { tools });
+      ['is empty', reply.text(' \n')],
+      ['has no text', reply.of([])],
+      ['is refused', reply.text('I would rather not', { stop_reason: 'refusal' })],
+      ['is cut', reply.text('so', { stop_reason: 'max_tokens' })],
+      ['does not fit', reply.text('so', { stop_reason: 'model_context_window_exceeded' })],
+    ])('a summary that %s is the error of the run, which can be resumed', (_, failing) => {
+      const seen = play(run, [large, failing], summarizeHistory({ threshold: 100 }), { tools });
       expect(seen.error).toBeInstanceOf(RunnerError);
       expect(seen.error?.message).toMatch(/^summarizeHistory: .*summary/);
-      const again = play(run, [says('so far'), end], summarizeHistory({ threshold: 100, prompt }), {
+      const again = play(run, [soFar, end], summarizeHistory({ threshold: 100, prompt }), {
         tools: [fakeTool('t', () => expect.unreachable('it has run'))],
         state: seen.error!.state,
       });
@@ -285,7 +282,7 @@ describe('summarizeHistory', () => {
     it('C2 twice in a row without effect is an error', () => {
       const seen = play(
         run,
-        [large, says('so far'), using({ input_tokens: 200 }, '2')],
+        [large, soFar, using({ input_tokens: 200 })],
         summarizeHistory({ threshold: 100 }),
         { tools },
       );
@@ -299,7 +296,7 @@ describe('summarizeHistory', () => {
     it('twice with a turn below the threshold in between is none', () => {
       const seen = play(
         run,
-        [large, says('so far'), small, using({ input_tokens: 200 }, '2'), says('and so on'), end],
+        [large, soFar, small, using({ input_tokens: 200 }), reply.text('and so on'), end],
         summarizeHistory({ threshold: 100 }),
         { tools },
       );
@@ -308,13 +305,10 @@ describe('summarizeHistory', () => {
     });
 
     it('a paused turn comes to an end first, also right after a summary', () => {
-      const paused = says('hm', { stop_reason: 'pause_turn', usage: large.usage });
-      const seen = play(
-        run,
-        [paused, large, says('so far'), end],
-        summarizeHistory({ threshold: 100, prompt }),
-        { tools },
-      );
+      const paused = reply.text('hm', { stop_reason: 'pause_turn', usage: large.usage });
+      const seen = play(run, [paused, large, soFar, end], summarizeHistory({ threshold: 100, prompt }), {
+        tools,
+      });
       expect(seen.completed).toBe(true);
       expect(histories(seen.source)).toEqual([
         [go],
@@ -324,7 +318,7 @@ describe('summarizeHistory', () => {
       ]);
       const twice = play(
         run,
-        [large, says('so far'), paused, using({ input_tokens: 200 }, '2')],
+        [large, soFar, paused, using({ input_tokens: 200 })],
         summarizeHistory({ threshold: 100 }),
         { tools },
       );
@@ -335,7 +329,7 @@ describe('summarizeHistory', () => {
       const typed$ = new Subject<MessageInput>();
       const seen = play(
         run,
-        [() => (typed$.next(user('by the way')), large), says('so far'), end],
+        [() => (typed$.next(user('by the way')), large), soFar, end],
         pipe(interject(typed$), summarizeHistory({ threshold: 100, prompt })),
         { tools },
       );
@@ -348,15 +342,15 @@ describe('summarizeHistory', () => {
     it('of a history that was taken over, and of one that is to be sent again', () => {
       const taken = play(
         run,
-        [large, says('so far'), end],
+        [large, soFar, end],
         pipe(takeOverHistory(onFirst([user('other')])), summarizeHistory({ threshold: 100, prompt })),
         { tools },
       );
       expect(histories(taken.source).slice(1)).toEqual([[user('other'), asked], [user('so far')]]);
-      const cut = says('hm', { stop_reason: 'max_tokens', usage: large.usage });
+      const cut = reply.text('hm', { stop_reason: 'max_tokens', usage: large.usage });
       const retried = play(
         run,
-        [cut, says('so far'), end],
+        [cut, soFar, end],
         pipe(retryOnMaxTokens({ ceiling: 500 }), summarizeHistory({ threshold: 100, prompt })),
       );
       expect(histories(retried.source).slice(1)).toEqual([[go, asked], [user('so far')]]);
@@ -366,7 +360,7 @@ describe('summarizeHistory', () => {
     it('two of them: the upper one takes the history over, of which the lower one makes a summary', () => {
       const seen = play(
         run,
-        [large, says('upper'), says('lower'), end],
+        [large, reply.text('upper'), reply.text('lower'), end],
         pipe(summarizeHistory({ threshold: 100, prompt }), summarizeHistory({ threshold: 100, prompt })),
         { tools },
       );
@@ -378,7 +372,7 @@ describe('summarizeHistory', () => {
     });
 
     it('take(3) of an endless run that is summarized after every other turn', () => {
-      const script = Array.from({ length: 20 }, (_, index) => [large, says('so far'), small][index % 3]!);
+      const script = Array.from({ length: 20 }, (_, index) => [large, soFar, small][index % 3]!);
       const seen = play(run, script, pipe(summarizeHistory({ threshold: 100 }), take(5)), { tools });
       expect(seen.error).toBeUndefined();
       expect(seen.completed).toBe(true);
@@ -388,7 +382,7 @@ describe('summarizeHistory', () => {
     it('keeps in mind for each subscription by itself that it has summarized', () => {
       const operator = summarizeHistory({ threshold: 100 });
       for (const _subscription of [1, 2]) {
-        const seen = play(run, [large, says('so far'), end], operator, { tools });
+        const seen = play(run, [large, soFar, end], operator, { tools });
         expect(seen.error).toBeUndefined();
       }
     });
