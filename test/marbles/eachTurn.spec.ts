@@ -32,23 +32,14 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { block, reply, results, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { deferred } from '../support/async';
-import { marbles } from '../support/marbles';
-import { assistant, end, histories, onFirst, params, play, results } from '../support/operatorLaws';
-import { call, calls, message, result, says, user } from '../support/replies';
+import { end, histories, onFirst, params, play } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
+import { answered, draw, go, one, summary, tools, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled, settled } from '../support/unhandled';
-
-const go = user('go');
-const one = calls(call('1', 't'));
-const two = calls(call('2', 't'));
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(result('1', 'x'))];
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
-  stop_reason: 'compaction',
-});
 
 expectNothingUnhandled();
 
@@ -75,41 +66,30 @@ const thrownBy = async (loop: () => Promise<unknown>): Promise<unknown> => {
 
 describe('eachTurn', () => {
   describe.each(runners)('$runner', ({ run, streaming }) => {
-    /** Asks an iterator in virtual time: `n` for the next turn, `r` for its end. */
-    const driven = (
-      m: Parameters<Parameters<typeof marbles>[0]>[0],
-      run$: Observable<TurnHandle>,
-      diagram: string,
-    ): Promise<IteratorResult<TurnHandle, undefined>>[] => {
-      const iterator = iterate(run$);
+    /** Draws a run whose iterator is asked for the next turn at each `n`, for its end at each `r`. */
+    const driven = (asks: string, model: readonly string[], t = '(x|)') => {
       const given: Promise<IteratorResult<TurnHandle, undefined>>[] = [];
-      const actions$ = m.hot(diagram).pipe(
-        tap(action => {
-          given.push(action === 'n' ? iterator.next() : iterator.return());
-        }),
-      );
-      m.expect(actions$).toBeObservable(diagram);
-      return given;
+      const asking = (asks$: Observable<string>) => (run$: Observable<TurnHandle>) => {
+        const iterator = iterate(run$);
+        return asks$.pipe(tap(ask => given.push(ask === 'n' ? iterator.next() : iterator.return())));
+      };
+      const seen = draw(run, ({ hot }) => asking(hot.asks), {
+        model,
+        error: new Error('overloaded'),
+        tools: { t },
+        hot: { asks },
+      });
+      return { seen, given };
     };
 
     it('holds the turn until the next one is asked for: its tools wait, and so does the next request', async () => {
-      let given: ReturnType<typeof driven> = [];
-      // prettier-ignore
-      marbles(m => {
-        const first$ =  m.cold(' --(r|)                 ', { r: one });
-        const tool$ =   m.cold('       --(x|)           ', { x: 'x' });
-        const second$ = m.cold('         ---(r|)        ', { r: end });
-        const actions =        '-n-----n---------n----n-';
-        const asked1 =         '-^-!                    ';
-        const ran =            '-------^-!              ';
-        const asked2 =         '---------^--!           ';
-
-        const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-        given = driven(m, run$, actions);
-        m.expect(first$).toHaveSubscriptions(asked1);
-        m.expect(tool$).toHaveSubscriptions(ran);
-        m.expect(second$).toHaveSubscriptions(asked2);
-      })();
+      const { seen, given } = driven('-n-----n---------n----n-', ['--(a|)', '---(e|)'], '--(x|)');
+      seen.toBe(`
+        turns:  -n-----n---------n----n
+        model:  -^-!-----^--!
+        t:      -------^-!
+        asks:   ^
+      `);
       expect(await asked(given)).toEqual([0, 1, 'done', 'done']);
     });
 
@@ -124,38 +104,28 @@ describe('eachTurn', () => {
     });
 
     it.each([
-      ['while a request is on its way', '-n-r', '-^-!', []],
-      ['while the body has the turn', '-n------r', '-^----!', []],
-      ['while a tool runs', '-n------n-r', '-^----!', ['--------^-!']],
-    ])('return() unsubscribes the run at once: %s', async (_, actions, asked1, ran) => {
-      let given: ReturnType<typeof driven> = [];
-      const source = { requests: 0 };
-      // prettier-ignore
-      marbles(m => {
-        const first$ = m.cold('-----(r|)', { r: one });
-        const tool$ =  m.cold('-----(x|)', { x: 'x' });
-        const script = scripted([first$, NEVER]);
-        given = driven(m, run(script, { ...params, tools: [fakeTool('t', () => tool$)] }), actions);
-        m.expect(first$).toHaveSubscriptions(asked1);
-        m.expect(tool$).toHaveSubscriptions(ran);
-        m.flush();
-        source.requests = script.requests.length;
-      })();
-      expect(source.requests).toBe(1);
+      ['while a request is on its way', '-n-r', '-^-!', ''],
+      ['while the body has the turn', '-n------r', '-^----!', ''],
+      ['while a tool runs', '-n------n-r', '-^----!', '--------^-!'],
+    ])('return() unsubscribes the run at once: %s', async (_, asks, request, ran) => {
+      const { seen, given } = driven(asks, ['-----(a|)', '-'], '-----(x|)');
+      seen.toBe(`
+        turns:  ${asks}
+        model:  ${request}
+        t:      ${ran}
+        asks:   ^
+      `);
       expect((await asked(given)).at(-1)).toBe('done');
     });
 
     it('an error of the run is thrown by the loop; afterwards it is done', async () => {
-      let given: ReturnType<typeof driven> = [];
-      // prettier-ignore
-      marbles(m => {
-        const first$ =  m.cold(' --(r|)      ', { r: one });
-        const second$ = m.cold('      --#    ', {}, new Error('overloaded'));
-        const actions =        '-n----n---n-n';
-        const asked2 =         '------^-!    ';
-        given = driven(m, run(scripted([first$, second$]), { ...params, tools }), actions);
-        m.expect(second$).toHaveSubscriptions(asked2);
-      })();
+      const { seen, given } = driven('-n----n---n-n', ['--(a|)', '--#']);
+      seen.toBe(`
+        turns:  -n----n---n-n
+        model:  -^-!--^-!
+        t:      ------(^!)
+        asks:   ^
+      `);
       // A streamed turn comes before its request, so that the error comes when the next one is asked for.
       expect(await asked(given)).toEqual(
         streaming ? [0, 1, 'overloaded', 'done'] : [0, 'overloaded', 'done', 'done'],
@@ -171,20 +141,14 @@ describe('eachTurn', () => {
     });
 
     it('next() asked for again before the turn is there: its hold does not wait for a third', async () => {
-      let given: ReturnType<typeof driven> = [];
-      // prettier-ignore
-      marbles(m => {
-        const first$ =  m.cold(' --(r|)         ', { r: one });
-        const tool$ =   m.cold('   --(x|)       ', { x: 'x' });
-        const second$ = m.cold('     --(r|)     ', { r: two });
-        const actions =        '-(nn)---------r-';
-        const ran =            '---^-!          ';
-        const asked2 =         '-----^-!        ';
-        const run$ = run(scripted([first$, second$, NEVER]), { ...params, tools: [fakeTool('t', (_input, { call: { id } }) => (id === '1' ? tool$ : expect.unreachable('the second turn is held')))] });
-        given = driven(m, run$, actions);
-        m.expect(tool$).toHaveSubscriptions(ran);
-        m.expect(second$).toHaveSubscriptions(asked2);
-      })();
+      const { seen, given } = driven('-(nn)---------r-', ['--(a|)', '--(b|)', '-'], '--(x|)');
+      // The second turn is held: its tool does not run.
+      seen.toBe(`
+        turns:  -(nn)---------r
+        model:  -^-!-^-!
+        t:      ---^-!
+        asks:   ^
+      `);
       expect(await asked(given)).toEqual([0, 1, 'done']);
     });
 
@@ -243,7 +207,7 @@ describe('eachTurn', () => {
     });
 
     it('edits of the body count, also late ones', async () => {
-      const source = scripted([one, says('hm'), end]);
+      const source = scripted([one, reply.text('hm'), end]);
       for await (const turn of eachTurn(run(source, { ...params, tools }))) {
         await settled();
         if (turn.index === 0) {
@@ -262,7 +226,9 @@ describe('eachTurn', () => {
         await settled();
         turn.onToolCall(() => 'not now');
       }
-      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'not now', { is_error: true })));
+      expect(histories(source)[1]?.at(-1)).toEqual(
+        results(block.toolResult('1', 'not now', { is_error: true })),
+      );
     });
 
     it('the body may run the tools itself; none runs twice', async () => {
@@ -273,7 +239,7 @@ describe('eachTurn', () => {
       for await (const turn of eachTurn(run(source, { ...params, tools: running }))) {
         given.push(await firstValueFrom(turn.runTools()));
       }
-      expect(given).toEqual([[result('1', 'x')], null]);
+      expect(given).toEqual([[block.toolResult('1', 'x')], null]);
       expect(ran).toEqual(['1']);
       expect(histories(source)[1]).toEqual(answered);
     });
@@ -407,7 +373,7 @@ describe('eachTurn', () => {
     });
 
     it('operators stand above it; compactions and turns that a run resumes with come, too', async () => {
-      const cut = says('cut', { stop_reason: 'max_tokens' });
+      const cut = reply.text('cut', { stop_reason: 'max_tokens' });
       const kinds: string[] = [];
       const run$ = run(scripted([cut, one, summary, end]), { ...params, tools }).pipe(
         retryOnMaxTokens({ ceiling: 200 }),
@@ -431,7 +397,7 @@ describe('eachTurn', () => {
         if (turn.kind === 'resumed') turn.onToolCall(() => ({ result: 'as told' }));
       }
       expect(kinds.slice(4)).toEqual(['resumed', 'reply']);
-      expect(histories(source)[0]?.at(-1)).toEqual(results(result('1', 'as told')));
+      expect(histories(source)[0]?.at(-1)).toEqual(results(block.toolResult('1', 'as told')));
     });
 
     it('approvals of an operator wait for the body, the tools for both', async () => {
@@ -453,7 +419,9 @@ describe('eachTurn', () => {
     });
 
     it('a run that is synchronous and endless goes on no further than it is asked', async () => {
-      const source = scripted(Array.from({ length: 1000 }, (_, index) => calls(call(`c${index}`, 't'))));
+      const source = scripted(
+        Array.from({ length: 1000 }, (_, index) => reply.toolUse('t', {}, `c${index}`)),
+      );
       let count = 0;
       for await (const turn of eachTurn(run(source, { ...params, tools }))) {
         count++;
@@ -486,7 +454,7 @@ describe('eachTurn', () => {
   describe('of a streaming run', () => {
     it('the body may read the events as they come, and the tools wait for it', async () => {
       const log: string[] = [];
-      const source = scripted([one, says('Hello there')], { chunk: 6 });
+      const source = scripted([one, reply.text('Hello there')], { chunk: 6 });
       const run$ = streamingToolRunner(source, {
         ...params,
         tools: [fakeTool('t', () => `${log.push('tool')}`)],
@@ -522,7 +490,7 @@ describe('eachTurn', () => {
 
     it('S4 where the stream breaks, the body and the loop get the same error', async () => {
       const broken$ = new Observable<MessageStreamEvent>(subscriber => {
-        subscriber.next({ type: 'message_start', message: message([], { stop_reason: null }) });
+        subscriber.next({ type: 'message_start', message: reply.of([], { stop_reason: null }) });
         subscriber.error(new Error('overloaded'));
       });
       const run$ = streamingToolRunner(scripted([broken$]), params);

@@ -8,14 +8,14 @@ import {
   type HookResult,
   type Message,
   type Replied,
+  type ScriptedSource,
   type TurnHandle,
   type StreamingTurn,
   type Turn,
 } from 'rx-tool-runner';
+import { assistant, block, reply } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
 import {
-  assistant,
   callbackLaws,
   end,
   histories,
@@ -24,21 +24,16 @@ import {
   passesOverCompaction,
   play,
   reasons,
-  replies,
-  results,
-  type Played,
 } from '../support/operatorLaws';
-import { call, calls, message, result, says, textBlock, user } from '../support/replies';
 import { runners } from '../support/runners';
+import { answered, draw, go, one, tools } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const cut = says('cut of', { stop_reason: 'max_tokens' });
-const one = calls(call('1', 't'));
-const tools = [fakeTool('t', () => 'x')];
+const cut = reply.text('cut of', { stop_reason: 'max_tokens' });
 
-const budgets = ({ source }: Played): number[] => source.requests.map(({ max_tokens }) => max_tokens);
+const budgets = ({ requests }: Pick<ScriptedSource, 'requests'>): number[] =>
+  requests.map(({ max_tokens }) => max_tokens);
 
 expectNothingUnhandled();
 
@@ -54,63 +49,62 @@ describe('retryOnMaxTokens', () => {
     value: 'value',
     other: 'other',
     counts: 'last',
-    shown: budgets,
+    shown: ({ source }) => budgets(source),
     taken: [100, 200],
     nothing: [100, 200],
   });
 
   describe.each(runners)('$runner', ({ run }) => {
-    // prettier-ignore
-    it('E5 sends the same messages again with a larger budget, as long as the reply is cut', marbles(m => {
-      const first$ = m.cold('--(r|)    ', { r: cut });
-      const second$ = m.cold( '--(r|)   ', { r: cut });
-      const third$ = m.cold(  '  --(r|)', { r: end });
-      const asked1 =        '^-!       ';
-      const asked2 =        '--^-!     ';
-      const asked3 =        '----^-!   ';
-      const turns =         '--a-b-(c|)';
+    it('E5 sends the same messages again with a larger budget, as long as the reply is cut', () => {
+      const seen = draw(run, () => retryOnMaxTokens({ ceiling: 1000 }), {
+        model: ['--(c|)', '--(c|)', '--(e|)'],
+        replies: { c: cut, e: end },
+      });
+      seen.toBe(`
+        turns:  --c-c-(e|)
+        model:  ^-!-^-!
+        model:  --^-!
+      `);
+      expect(budgets(seen)).toEqual([100, 200, 400]);
+      expect(histories(seen)).toEqual([[go], [go], [go]]);
+    });
 
-      const source = scripted([first$, second$, third$]);
-      m.expect(run(source, params).pipe(retryOnMaxTokens({ ceiling: 1000 }), replies)).toBeObservable(turns, { a: cut, b: cut, c: end });
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.expect(second$).toHaveSubscriptions(asked2);
-      m.expect(third$).toHaveSubscriptions(asked3);
-      m.flush();
-      expect(source.requests.map(({ max_tokens }) => max_tokens)).toEqual([100, 200, 400]);
-      expect(histories(source)).toEqual([[go], [go], [go]]);
-    }));
-
-    // prettier-ignore
-    it('has the cut turns settle as retries', marbles(m => {
-      const script = [m.cold('--(r|)', { r: cut }), m.cold('-(r|)', { r: cut }), m.cold('-(r|)', { r: end })];
-      const settled =        '--rr(e|)';
-      m.expect(run(scripted(script), params).pipe(retryOnMaxTokens({ ceiling: 1000 }), reasons)).toBeObservable(settled, { r: 'retry', e: 'end_turn' });
-    }));
+    it('has the cut turns settle as retries', () => {
+      draw(run, () => pipe(retryOnMaxTokens({ ceiling: 1000 }), reasons), {
+        model: ['--(c|)', '-(c|)', '-(e|)'],
+        replies: { c: cut, e: end },
+        outputs: { r: 'retry', e: 'end_turn' },
+      }).toBe(`
+        turns:  --rr(e|)
+        model:  ^-!^!
+        model:  --^!
+      `);
+    });
 
     it('keeps the larger budget', () => {
       const seen = play(run, [cut, one, end], retryOnMaxTokens({ ceiling: 1000 }), { tools });
-      expect(budgets(seen)).toEqual([100, 200, 200]);
-      expect(histories(seen.source)[2]).toEqual([go, assistant(one), results(result('1', 'x'))]);
+      expect(budgets(seen.source)).toEqual([100, 200, 200]);
+      expect(histories(seen.source)[2]).toEqual(answered);
     });
 
     it('multiplies by the factor, rounded up', () => {
       const seen = play(run, [cut, cut, end], retryOnMaxTokens({ ceiling: 1000, factor: 1.5 }), {
         max_tokens: 101,
       });
-      expect(budgets(seen)).toEqual([101, 152, 228]);
+      expect(budgets(seen.source)).toEqual([101, 152, 228]);
     });
 
     it('goes up to the ceiling, where a cut reply is accepted', () => {
       const seen = play(run, [cut, cut, cut], retryOnMaxTokens({ ceiling: 250 }));
       expect(seen.completed).toBe(true);
-      expect(budgets(seen)).toEqual([100, 200, 250]);
+      expect(budgets(seen.source)).toEqual([100, 200, 250]);
       expect(seen.settled.map(({ reason }) => reason)).toEqual(['retry', 'retry', 'max_tokens']);
       expect(seen.settled[2]?.state.messages).toEqual([go, assistant(cut)]);
     });
 
     it("a reply cut at the ceiling may be the run's error", () => {
       const seen = play(run, [cut, cut], retryOnMaxTokens({ ceiling: 200, atCeiling: 'error' }));
-      expect(budgets(seen)).toEqual([100, 200]);
+      expect(budgets(seen.source)).toEqual([100, 200]);
       expect(seen.error).toBeInstanceOf(RunnerError);
       expect(seen.error?.message).toBe(
         'retryOnMaxTokens: the reply is still cut at 200 tokens, the ceiling is 200',
@@ -120,14 +114,18 @@ describe('retryOnMaxTokens', () => {
     it.each([100, 50])('a budget that is already at the ceiling of %i is left alone', ceiling => {
       const seen = play(run, [cut], retryOnMaxTokens({ ceiling }));
       expect(seen.completed).toBe(true);
-      expect(budgets(seen)).toEqual([100]);
+      expect(budgets(seen.source)).toEqual([100]);
     });
 
     it.each([...(['end_turn', 'stop_sequence', 'refusal', 'model_context_window_exceeded', null] as const)])(
       'a reply that stopped with %s is left alone',
       stop_reason => {
         const onRetry = vi.fn();
-        const seen = play(run, [says('x', { stop_reason })], retryOnMaxTokens({ ceiling: 1000, onRetry }));
+        const seen = play(
+          run,
+          [reply.text('x', { stop_reason })],
+          retryOnMaxTokens({ ceiling: 1000, onRetry }),
+        );
         expect(seen.completed).toBe(true);
         expect(onRetry).not.toHaveBeenCalled();
       },
@@ -135,7 +133,7 @@ describe('retryOnMaxTokens', () => {
 
     it('E15 no call of a cut reply runs or is answered', () => {
       const ran = vi.fn(() => 'x');
-      const cutCall = message([textBlock('hm'), call('1', 't')], { stop_reason: 'max_tokens' });
+      const cutCall = reply.of([block.text('hm'), ...one.content], { stop_reason: 'max_tokens' });
       const seen = play(run, [cutCall, end], retryOnMaxTokens({ ceiling: 1000 }), {
         tools: [fakeTool('t', ran)],
       });
@@ -176,7 +174,7 @@ describe('retryOnMaxTokens', () => {
     it('starts from the budget of the call for each subscription', () => {
       const operator = retryOnMaxTokens({ ceiling: 200 });
       for (const _subscription of [1, 2])
-        expect(budgets(play(run, [cut, end], operator))).toEqual([100, 200]);
+        expect(budgets(play(run, [cut, end], operator).source)).toEqual([100, 200]);
     });
 
     it('of two in one pipe the later sets the budget, unless it has nothing to do', () => {
@@ -186,7 +184,7 @@ describe('retryOnMaxTokens', () => {
         pipe(retryOnMaxTokens({ ceiling: 800 }), retryOnMaxTokens({ ceiling: 300, factor: 3 })),
       );
       expect(seen.completed).toBe(true);
-      expect(budgets(seen)).toEqual([100, 300, 600, 800]);
+      expect(budgets(seen.source)).toEqual([100, 300, 600, 800]);
     });
   });
 
