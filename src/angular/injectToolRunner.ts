@@ -1,6 +1,5 @@
-import { takeUntilDestroyed } from '@angular/core/rxjs-interop';
 import { assertInInjectionContext, DestroyRef, inject, Injector } from '@angular/core';
-import type { Observable } from 'rxjs';
+import { ReplaySubject, takeUntil, type Observable } from 'rxjs';
 import { streamingToolRunner, toolRunner, type ToolRunnerParams } from '../runner';
 import type { MessageSource } from '../sources';
 import type { StreamingTurn, Turn } from '../turn';
@@ -50,15 +49,18 @@ export const injectToolRunner = (): InjectedToolRunner => {
   const source = inject(MESSAGE_SOURCE);
   const defaults = inject(RUN_DEFAULTS, { optional: true });
   const injector = inject(Injector);
-  const destroyRef = inject(DestroyRef);
+  // Asked now: of Angular 20.0, one that has been destroyed throws when it is asked.
+  const destroyed$ = new ReplaySubject<void>(1);
+  inject(DestroyRef).onDestroy(() => {
+    destroyed$.next();
+  });
 
   const complete = (params: RunParams): ToolRunnerParams => {
     // That model and max_tokens are there is checked by the runners.
     const merged = { ...defaults, ...params } as ToolRunnerParams;
     return merged.tools === undefined ? merged : { ...merged, tools: bindTools(injector, merged.tools) };
   };
-  const owned = <T>(run$: Observable<T>): Observable<T> =>
-    untrackedly(run$).pipe(takeUntilDestroyed(destroyRef));
+  const owned = <T>(run$: Observable<T>): Observable<T> => untrackedly(run$).pipe(takeUntil(destroyed$));
 
   return {
     source,

@@ -1,6 +1,7 @@
 import '@angular/compiler';
 import {
   createEnvironmentInjector,
+  DestroyRef,
   effect,
   EnvironmentInjector,
   inject,
@@ -149,6 +150,26 @@ describe('injectToolRunner', () => {
     const run$ = injector.run(injectToolRunner).toolRunner({ messages });
     injector.destroy();
     expect(collect(run$)).toMatchObject({ values: [], completed: true });
+    expect(source.requests).toEqual([]);
+  });
+
+  it('does so where nothing more can be asked of what has been destroyed, as in Angular 20.0', () => {
+    const source = scripted([says('never')]);
+    configure(provideFakeToolRunner(source));
+    let destroy: (() => void) | undefined;
+    const destroyRef = {
+      onDestroy: (callback: () => void) => {
+        if (destroy !== undefined) throw new Error('NG0205: Injector has already been destroyed.');
+        destroy = callback;
+        return () => undefined;
+      },
+    };
+    const run$ = child({ provide: DestroyRef, useValue: destroyRef })
+      .run(injectToolRunner)
+      .toolRunner({ messages });
+    destroy?.();
+    for (let again = 0; again < 2; again++)
+      expect(collect(run$)).toMatchObject({ values: [], completed: true });
     expect(source.requests).toEqual([]);
   });
 });
