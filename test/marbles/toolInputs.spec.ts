@@ -1,10 +1,19 @@
 import * as fc from 'fast-check';
 import * as t from 'io-ts';
-import { concat, EMPTY, from, map, NEVER, of, take, throwError, type Observable } from 'rxjs';
+import {
+  concat,
+  EMPTY,
+  from,
+  map,
+  NEVER,
+  of,
+  take,
+  throwError,
+  type Observable,
+  type OperatorFunction,
+} from 'rxjs';
 import {
   resumeOnError,
-  RunnerError,
-  scripted,
   streamingToolRunner,
   tool,
   toolInputs,
@@ -17,18 +26,18 @@ import {
   type ToolInputUpdate,
   type ToolRunnerParams,
 } from 'rx-tool-runner';
+import { block, reply, runAgent, scripted, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
 import { params } from '../support/operatorLaws';
-import { call, calls, says } from '../support/replies';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 expectNothingUnhandled();
 
 const event = (fields: object): MessageStreamEvent => fields as MessageStreamEvent;
-const start = event({ type: 'message_start', message: says('') });
+const start = event({ type: 'message_start', message: reply.text('') });
 const opens = (index: number, content_block: object): MessageStreamEvent =>
   event({ type: 'content_block_start', index, content_block });
 const json = (index: number, partial_json: string): MessageStreamEvent =>
@@ -44,8 +53,8 @@ const two = { id: '2', name: 'search' };
 /** The events of replies by the letters of the diagrams below; `y` ends a reply that calls a tool. */
 const events = {
   s: start,
-  a: opens(0, call('1', 'weather')),
-  b: opens(1, call('2', 'search')),
+  a: opens(0, block.toolUse('weather', {}, '1')),
+  b: opens(1, block.toolUse('search', {}, '2')),
   p: json(0, '{"city": "Pa'),
   q: json(0, 'ris", "days": 1'),
   r: json(0, '2}'),
@@ -75,8 +84,6 @@ const updates = {
   p: update(one, { city: 'Pa' }),
   q: update(one, { city: 'Paris' }),
   r: update(one, { city: 'Paris', days: 12 }),
-  d: update(one, { city: 'Pa' }),
-  w: update(one, { city: 'Paris' }),
   W: update(one, { city: 'Paris' }, { complete: true }),
   x: update(one, { city: 'Paris' }, { index: 1 }),
   X: update(one, { city: 'Paris' }, { index: 1, complete: true }),
@@ -88,7 +95,7 @@ const updates = {
 };
 
 const tools = [fakeTool('weather', () => 'sunny'), fakeTool('search', () => 'found')];
-const end = says('done');
+const end = reply.text('done');
 
 const run = (
   replies: readonly (Observable<Message | MessageStreamEvent> | readonly MessageStreamEvent[] | Message)[],
@@ -96,16 +103,25 @@ const run = (
 ): Observable<StreamingTurn> => streamingToolRunner(scripted(replies), { ...params, tools, ...more });
 
 /** All updates of one reply, whose events come at once. */
-const seen = (reply: readonly MessageStreamEvent[], name?: string): readonly ToolInputUpdate[] => {
-  const collected = collect(run([reply, end]).pipe(toolInputs(name)));
+const seen = (streamed: readonly MessageStreamEvent[], name?: string): readonly ToolInputUpdate[] => {
+  const collected = collect(run([streamed, end]).pipe(toolInputs(name)));
   expect(collected.error).toBeUndefined();
   expect(collected.completed).toBe(true);
   return collected.values;
 };
 
-/** For a diagram, whose values are compared by what they are made of, too. */
-const plain = <Update extends object>(updates$: Observable<Update>): Observable<Update> =>
-  updates$.pipe(map(update => ({ ...update })));
+/** The updates of a streaming run, as a diagram with the letters above. */
+const drawn = (
+  model: readonly string[],
+  view: OperatorFunction<StreamingTurn, unknown> = toolInputs(),
+  more: { readonly error?: Error; readonly unsubscribe?: string } = {},
+): AgentRun =>
+  runAgent(({ source }) => streamingToolRunner(source, { ...params, tools }).pipe(view), {
+    model,
+    replies: events,
+    outputs: updates,
+    ...more,
+  });
 
 describe('toolInputs', () => {
   it.each<[string, Observable<StreamingTurn>, string]>([
@@ -118,63 +134,58 @@ describe('toolInputs', () => {
     })();
   });
 
-  // prettier-ignore
-  it('gives an update after every piece, and one at the end', marbles(m => {
-    const first$ =  m.cold('-sa-p-q-r-AyS|     ', events);
-    const second$ = m.cold(             '-(seS|)', events);
-    const asked1 =         '^------------!     ';
-    const asked2 =         '-------------^!    ';
-    const expected =       '----p-q-r-A---|    ';
+  it('gives an update after every piece, and one at the end', () => {
+    drawn(['-sa-p-q-r-AyS|', '-(seS|)']).toBe(`
+      turns:  ----p-q-r-A---|
+      model:  ^------------!
+      model:  -------------^!
+    `);
+  });
 
-    m.expect(run([first$, second$]).pipe(toolInputs(), plain)).toBeObservable(expected, updates);
-    m.expect(first$).toHaveSubscriptions(asked1);
-    m.expect(second$).toHaveSubscriptions(asked2);
-  }));
+  it('gives the updates of every turn, with its index', () => {
+    drawn(['-saw-AyS|', '-saw-AyS|', '(seS|)']).toBe(`
+      turns:  ---q-W-----x-X--|
+      model:  ^-------!
+      model:  --------^-------!
+      model:  ----------------(^!)
+    `);
+  });
 
-  // prettier-ignore
-  it('gives the updates of every turn, with its index', marbles(m => {
-    const first$ =  m.cold('-saw-AyS|             ', events);
-    const second$ = m.cold(        '-saw-AyS|     ', events);
-    const third$ =  m.cold(                '(seS|)', events);
-    const expected =       '---w-W-----x-X--|     ';
+  it.each<[string, OperatorFunction<StreamingTurn, unknown>, string]>([
+    ['all of them', toolInputs(), '------pu-qv-B-rA--|'],
+    ['those of a name', toolInputs('search'), '-------u--v-B-----|'],
+    ['those of a tool', toolInputs(tools[1]), '-------u--v-B-----|'],
+    ['those of a name that no tool has', toolInputs('weathe'), '------------------|'],
+  ])('tells calls of one reply apart that interleave: %s', (_, view, expected) => {
+    drawn(['-s(ab)pu-qv-B-rAyS|', '(seS|)'], view).toBe(`
+      turns:  ${expected}
+      model:  ^-----------------!
+      model:  ------------------(^!)
+    `);
+  });
 
-    m.expect(run([first$, second$, third$]).pipe(toolInputs(), plain)).toBeObservable(expected, updates);
-  }));
+  it('gives a call without arguments as {}, streamed with an empty piece or with none', () => {
+    drawn(['-sa-z-AyS|', '(seS|)']).toBe(`
+      turns:  ----0-N--|
+      model:  ^--------!
+      model:  ---------(^!)
+    `);
+    drawn(['-sa---AyS|', '(seS|)']).toBe(`
+      turns:  ------N--|
+      model:  ^--------!
+      model:  ---------(^!)
+    `);
+  });
 
-  // prettier-ignore
-  it('tells calls of one reply apart that interleave', marbles(m => {
-    const first$ =  m.cold('-s(ab)pu-qv-B-rAyS|', events);
-    const second$ = m.cold('(seS|)             ', events);
-    const expected =       '------pu-qv-B-rA--|';
-    const search =         '-------u--v-B-----|';
-    const other =          '------------------|';
-
-    m.expect(run([first$, second$]).pipe(toolInputs(), plain)).toBeObservable(expected, updates);
-    m.expect(run([first$, second$]).pipe(toolInputs('search'), plain)).toBeObservable(search, updates);
-    m.expect<unknown>(run([first$, second$]).pipe(toolInputs(tools[1]), plain)).toBeObservable(search, updates);
-    m.expect(run([first$, second$]).pipe(toolInputs('weathe'), plain)).toBeObservable(other, updates);
-  }));
-
-  // prettier-ignore
-  it('gives a call without arguments as {}, streamed with an empty piece or with none', marbles(m => {
-    const empty$ =  m.cold('-sa-z-AyS|', events);
-    const none$ =   m.cold('-sa---AyS|', events);
-    const second$ = m.cold('(seS|)    ', events);
-    const expected1 =      '----0-N--|';
-    const expected2 =      '------N--|';
-
-    m.expect(run([empty$, second$]).pipe(toolInputs(), plain)).toBeObservable(expected1, updates);
-    m.expect(run([none$, second$]).pipe(toolInputs(), plain)).toBeObservable(expected2, updates);
-  }));
-
-  // prettier-ignore
-  it('passes the error of the run on, behind what has come', marbles(m => {
-    const failure = new Error('cut off');
-    const first$ =  m.cold('-sa-p-#', events, failure);
-    const expected =       '----p-#';
-
-    m.expect(run([first$]).pipe(toolInputs(), plain)).toBeObservable(expected, updates, new RunnerError(failure, undefined as never));
-  }));
+  it('passes the error of the run on, behind what has come', () => {
+    const error = new Error('cut off');
+    const failed = drawn(['-sa-p-#'], toolInputs(), { error });
+    failed.toBe(`
+      turns:  ----p-#
+      model:  ^-----!
+    `);
+    expect(failed.error).toMatchObject({ name: 'RunnerError', cause: error });
+  });
 
   it('goes on where resumeOnError does, below it', () => {
     const broken$ = concat(
@@ -194,64 +205,59 @@ describe('toolInputs', () => {
     ]);
   });
 
-  // prettier-ignore
-  it('ends with its subscriber, and the request with it', marbles(m => {
-    const first$ =  m.cold('-sa-p-q-r-AyS|', events);
-    const unsub =          '-------!      ';
-    const asked =          '^------!      ';
-    const expected =       '----p-q-      ';
+  it('ends with its subscriber, and the request with it', () => {
+    drawn(['-sa-p-q-r-AyS|'], toolInputs(), { unsubscribe: '-------!' }).toBe(`
+      turns:  ----p-q
+      model:  ^------!
+    `);
+  });
 
-    m.expect(run([first$]).pipe(toolInputs(), plain), unsub).toBeObservable(expected, updates);
-    m.expect(first$).toHaveSubscriptions(asked);
-  }));
+  it('ends the updates of a call whose input is no JSON, or no object, and goes on with others', () => {
+    drawn(['-sab-pu-d-xqv-B-rAyS|', '(seS|)']).toBe(`
+      turns:  -----pu-p---v-B-----|
+      model:  ^-------------------!
+      model:  --------------------(^!)
+    `);
+    drawn(['-sab-lu-q-v-B-rAyS|', '(seS|)']).toBe(`
+      turns:  ------u---v-B-----|
+      model:  ^-----------------!
+      model:  ------------------(^!)
+    `);
+  });
 
-  // prettier-ignore
-  it('ends the updates of a call whose input is no JSON, or no object, and goes on with others', marbles(m => {
-    const broken$ = m.cold('-sab-pu-d-xqv-B-rAyS|', events);
-    const list$ =   m.cold('-sab-lu-q-v-B-rAyS|  ', events);
-    const second$ = m.cold('(seS|)               ', events);
-    const expected1 =      '-----pu-d---v-B-----|';
-    const expected2 =      '------u---v-B-----|  ';
+  it('has no complete input of a call that is cut short', () => {
+    drawn(['-sa-p-AmS|']).toBe(`
+      turns:  ----p----|
+      model:  ^--------!
+    `);
+  });
 
-    m.expect(run([broken$, second$]).pipe(toolInputs(), plain)).toBeObservable(expected1, updates);
-    m.expect(run([list$, second$]).pipe(toolInputs(), plain)).toBeObservable(expected2, updates);
-  }));
-
-  // prettier-ignore
-  it('has no complete input of a call that is cut short', marbles(m => {
-    const first$ =  m.cold('-sa-p-AmS|', events);
-    const expected =       '----p----|';
-
-    m.expect(run([first$]).pipe(toolInputs(), plain)).toBeObservable(expected, updates);
-  }));
-
-  // prettier-ignore
-  it('completes the calls of a server that leaves the ends of blocks out', marbles(m => {
-    const first$ =  m.cold('-sab-puq-rv-yS---|', events);
-    const second$ = m.cold('(seS|)            ', events);
-    const expected =       '-----puq-rv--(AB)|';
-
-    m.expect(run([first$, second$]).pipe(toolInputs(), plain)).toBeObservable(expected, updates);
-  }));
+  it('completes the calls of a server that leaves the ends of blocks out', () => {
+    drawn(['-sab-puq-rv-yS---|', '(seS|)']).toBe(`
+      turns:  -----puq-rv--(AB)|
+      model:  ^----------------!
+      model:  -----------------(^!)
+    `);
+  });
 
   it('passes over compactions and server tools', () => {
-    const reply = [events.s, events.a, events.w, events.A, events.S];
+    const streamed = [events.s, events.a, events.w, events.A, events.S];
     const turn = (kind: StreamingTurn['kind']): StreamingTurn =>
-      Object.assign(from(reply), { kind, index: 0 }) as unknown as StreamingTurn;
+      Object.assign(from(streamed), { kind, index: 0 }) as unknown as StreamingTurn;
     expect(collect(of(turn('compaction')).pipe(toolInputs())).values).toEqual([]);
-    expect(collect(of(turn('reply')).pipe(toolInputs())).values).toEqual([updates.w, updates.W]);
+    expect(collect(of(turn('reply')).pipe(toolInputs())).values).toEqual([updates.q, updates.W]);
 
     const server = opens(0, { type: 'server_tool_use', id: 's', name: 'weather', input: {} });
     expect(seen([start, server, events.w, events.A, ends('end_turn'), stop])).toEqual([]);
   });
 
   it('starts from the input that the call starts with', () => {
-    const given = opens(0, call('1', 'weather', { city: 'Rome' }));
+    const given = opens(0, block.toolUse('weather', { city: 'Rome' }, '1'));
     const inputs = (...middle: readonly MessageStreamEvent[]): readonly unknown[] =>
       seen([start, given, ...middle, closes(0), ends('tool_use'), stop]).map(({ input }) => input);
     expect(inputs(json(0, ''))).toEqual([{ city: 'Rome' }, { city: 'Rome' }]);
     expect(inputs(json(0, ' '), events.w)).toEqual([{ city: 'Rome' }, { city: 'Paris' }, { city: 'Paris' }]);
-    const none = opens(0, call('1', 'weather', null));
+    const none = opens(0, block.toolUse('weather', null, '1'));
     const [only] = seen([start, none, closes(0), ends('tool_use'), stop]);
     expect(only).toEqual(updates.N);
   });
@@ -262,11 +268,11 @@ describe('toolInputs', () => {
       Object.assign(from([events.p, ...late, events.q, events.A, stop]), { kind: 'reply', index: 0 }),
     );
     const collected = collect((turn$ as unknown as Observable<StreamingTurn>).pipe(toolInputs()));
-    expect(collected.values).toEqual([updates.w, updates.W]);
+    expect(collected.values).toEqual([updates.q, updates.W]);
   });
 
   it('gives inputs that may be read late, are frozen, and share what has not changed', () => {
-    const reply = [
+    const streamed = [
       start,
       events.b,
       json(1, '{"terms": [{"a": 1}, '),
@@ -274,7 +280,7 @@ describe('toolInputs', () => {
       json(1, 'd'),
       stop,
     ];
-    const values = seen(reply, 'search');
+    const values = seen(streamed, 'search');
     const inputs = values.toReversed().map(({ input }) => input as { terms: object[] });
     expect(inputs).toEqual([
       { terms: [{ a: 1 }, { b: 'cd' }] },
@@ -295,8 +301,8 @@ describe('toolInputs', () => {
         fc.array(inputs, { minLength: 1, maxLength: 3 }),
         fc.integer({ min: 1, max: 30 }),
         (given, chunk) => {
-          const reply = calls(...given.map((input, index) => call(String(index), 'search', input)));
-          const source = scripted([reply, end], { chunk });
+          const asks = reply.of(given.map((input, index) => block.toolUse('search', input, String(index))));
+          const source = scripted([asks, end], { chunk });
           const { values } = collect(streamingToolRunner(source, { ...params, tools }).pipe(toolInputs()));
           const whole = values.filter(({ complete }) => complete);
           expect(JSON.stringify(whole.map(({ input }) => input))).toBe(JSON.stringify(given));
@@ -329,7 +335,7 @@ describe('toolInputs', () => {
 
   it('may be subscribed to again, each time from the start', () => {
     const updates$ = of([events.s, events.a, events.p, events.q, stop]).pipe(
-      map(reply => Object.assign(from(reply), { kind: 'reply', index: 0 }) as unknown as StreamingTurn),
+      map(streamed => Object.assign(from(streamed), { kind: 'reply', index: 0 }) as unknown as StreamingTurn),
       toolInputs(),
     );
     for (const _time of [1, 2]) expect(collect(updates$).values).toEqual([updates.p, updates.q]);
@@ -341,9 +347,9 @@ describe('toolInputs', () => {
   ])('is linear in the pieces: %s', (_, piece, view) => {
     const time = (count: number): number => {
       const pieces = Array.from({ length: count }, () => json(0, piece));
-      const reply = [events.s, events.a, json(0, '{"a": ["'), ...pieces, json(0, '"]}'), events.A];
+      const streamed = [events.s, events.a, json(0, '{"a": ["'), ...pieces, json(0, '"]}'), events.A];
       const times = [1, 2, 3].map(() => {
-        const turn = Object.assign(from(reply), { kind: 'reply', index: 0 }) as unknown as StreamingTurn;
+        const turn = Object.assign(from(streamed), { kind: 'reply', index: 0 }) as unknown as StreamingTurn;
         const started = performance.now();
         const { values } = collect(of(turn).pipe(toolInputs(), map(view)));
         expect(values).toHaveLength(count + 3);
