@@ -1,4 +1,4 @@
-import { map, mergeMap, NEVER, of, pipe, Subject, take, tap, type Observable } from 'rxjs';
+import { map, mergeMap, NEVER, of, pipe, take, tap, type Observable } from 'rxjs';
 import {
   appendMessages,
   approveToolCalls,
@@ -42,7 +42,6 @@ import {
 } from '../support/operatorLaws';
 import { lastSettled, runners } from '../support/runners';
 import { answered, compacted, draw, go, one, summary, tools, two } from '../support/script';
-import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 const beta = 'compact-2026-09-04';
@@ -55,6 +54,13 @@ const compacting = compactWhen(() => true);
 const turns = mergeMap((turn: TurnHandle) =>
   turn.message$.pipe(map(({ stop_reason }) => [turn.kind, turn.index, stop_reason])),
 );
+
+/** What they are in a run that is compacted behind its first turn. */
+const outputs = {
+  a: ['reply', 0, 'tool_use'],
+  s: ['compaction', 0, 'compaction'],
+  e: ['reply', 1, 'end_turn'],
+};
 
 describe('compactWhen', () => {
   operatorLaws(() => compactWhen(() => false));
@@ -78,11 +84,7 @@ describe('compactWhen', () => {
       const seen = draw(run, () => pipe(compactWhen(onFirst(true)), turns), {
         model: ['--(a|)', '---(s|)', '--(e|)'],
         tools: { t: '--(x|)' },
-        outputs: {
-          a: ['reply', 0, 'tool_use'],
-          s: ['compaction', 0, 'compaction'],
-          e: ['reply', 1, 'end_turn'],
-        },
+        outputs,
       });
       seen.toBe(`
         turns:  --a----s-(e|)
@@ -456,21 +458,18 @@ describe('compactWhen', () => {
     });
 
     it('decides as late as it likes: the tools wait', () => {
-      const matches$ = new Subject<boolean>();
-      const ran: string[] = [];
-      const seen = play(
-        run,
-        [one, summary, end],
-        compactWhen(({ index }) => (index === 0 ? matches$ : false)),
-        {
-          tools: [fakeTool('t', () => (ran.push('t'), 'x'))],
-        },
-      );
-      expect(ran).toEqual([]);
-      matches$.next(true);
-      matches$.complete();
-      expect(seen.completed).toBe(true);
-      expect(seen.turns.map(({ kind }) => kind)).toEqual(['reply', 'compaction', 'reply']);
+      const seen = draw(run, ({ cold }) => pipe(compactWhen(onFirst(cold.matches)), turns), {
+        model: ['-(a|)', '-(s|)', '-(e|)'],
+        outputs,
+        cold: { matches: ['--y--|', { y: true }] },
+      });
+      seen.toBe(`
+        turns:    -a-----s(e|)
+        model:    ^!----^!
+        model:    -------^!
+        t:        ------(^!)
+        matches:  -^----!
+      `);
     });
   });
 
