@@ -20,20 +20,16 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { block, reply } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { recordingLogger, silent } from '../support/logger';
-import { marbles } from '../support/marbles';
-import { end, onFirst, operatorLaws, params, play, reasons, replies } from '../support/operatorLaws';
-import { call, calls, message, says } from '../support/replies';
+import { end, onFirst, operatorLaws, params, play, reasons } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
+import { draw, summary } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const one = calls(call('1', 'get_weather', { city: 'Paris' }));
-const both = calls(call('1', 'slow'), call('2', 'fast'));
-const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
-  stop_reason: 'compaction',
-});
+const one = reply.toolUse('get_weather', { city: 'Paris' });
 const weather = fakeTool('get_weather', () => 'sunny');
 
 expectNothingUnhandled();
@@ -64,21 +60,18 @@ describe('logTurns', () => {
   );
 
   describe.each(runners)('$runner', ({ run, streaming }) => {
-    // prettier-ignore
-    it('logs requests, replies, tools and what comes next, with the time that each took', marbles(m => {
-      const first$ =  m.cold('--(r|)              ', { r: both });
-      const slow$ =   m.cold(  '----(s|)          ', { s: 'S' });
-      const fast$ =   m.cold(  '-(f|)             ', { f: 'F' });
-      const second$ = m.cold(      '---(r|)       ', { r: end });
-      const ran =            '--^---!             ';
-      const turns =          '--a------(b|)       ';
-
+    it('logs requests, replies, tools and what comes next, with the time that each took', () => {
       const logger = clocked();
-      const tools = [fakeTool('slow', () => slow$), fakeTool('fast', () => fast$)];
-      const run$ = run(scripted([first$, second$]), { ...params, tools }).pipe(logTurns(logger, { level: 'info' }));
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: both, b: end });
-      m.expect(slow$).toHaveSubscriptions(ran);
-      m.flush();
+      draw(run, () => logTurns(logger, { level: 'info' }), {
+        model: ['--(a|)', '---(e|)'],
+        replies: { a: reply.of([block.toolUse('slow'), block.toolUse('fast')]), e: end },
+        tools: { slow: '----(S|)', fast: '-(F|)' },
+      }).toBe(`
+        turns:  --a------(e|)
+        model:  ^-!---^--!
+        slow:   --^---!
+        fast:   --^!
+      `);
       // A turn that is not streamed is known of with its reply.
       expect(logger.lines).toEqual([
         `${streaming ? 0 : 2} turn 0: request of claude-opus-5-5, 1 message`,
@@ -90,46 +83,53 @@ describe('logTurns', () => {
         '9 turn 1: reply end_turn after 3 ms, 10 + 5 tokens',
         '9 turn 1: end, since end_turn',
       ]);
-    }));
+    });
 
-    // prettier-ignore
-    it('what a turn waits for counts neither as the time of a reply nor of a tool', marbles(m => {
-      const first$ =  m.cold('-(r|)              ', { r: one });
-      const held$ =   m.cold( '--|               ');
-      const tool$ =   m.cold(   '--(x|)          ', { x: 'x' });
-      const steps$ =  m.hot( '--------s----------');
-      const second$ = m.cold(        '-(r|)      ', { r: end });
-      const turns =          '-a-------(b|)      ';
-
+    it('what a turn waits for counts neither as the time of a reply nor of a tool', () => {
       const logger = clocked();
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('get_weather', () => tool$)] }).pipe(
-        tap(turn => turn.onReply(() => (turn.index === 0 ? held$ : undefined))),
-        stepBy(steps$),
-        logTurns(logger, { level: 'info' }),
-      );
-      m.expect(run$.pipe(replies)).toBeObservable(turns, { a: one, b: end });
-      m.flush();
+      draw(
+        run,
+        ({ hot, cold }) =>
+          pipe(
+            tap(turn => turn.onReply(onFirst(cold.held))),
+            stepBy(hot.steps),
+            logTurns(logger, { level: 'info' }),
+          ),
+        {
+          model: ['-(a|)', '-(e|)'],
+          replies: { a: one, e: end },
+          tools: { get_weather: '--(x|)' },
+          cold: { held: '--|' },
+          hot: { steps: '--------s----------' },
+        },
+      ).toBe(`
+        turns:        -a-------(e|)
+        model:        ^!------^!
+        get_weather:  ---^-!
+        steps:        ^--------!
+        held:         -^-!
+      `);
       expect(logger.lines.filter(line => line.includes(' ms'))).toEqual([
         '1 turn 0: reply tool_use after 1 ms, 10 + 5 tokens, calls "get_weather"',
         '5 turn 0: tool "get_weather" ok after 2 ms',
         '9 turn 1: reply end_turn after 1 ms, 10 + 5 tokens',
       ]);
-    }));
+    });
 
-    // prettier-ignore
-    it('listens no longer than the run is listened to', marbles(m => {
-      const first$ =  m.cold('--(r|)   ', { r: one });
-      const tool$ =   m.cold(  '--(x|) ', { x: 'x' });
-      const unsub =          '---!     ';
-      const ran =            '--^!     ';
-
+    it('listens no longer than the run is listened to', () => {
       const logger = clocked();
-      const run$ = run(scripted([first$]), { ...params, tools: [fakeTool('get_weather', () => tool$)] });
-      m.expect(run$.pipe(logTurns(logger, { level: 'info' }), replies), unsub).toBeObservable('--a-', { a: one });
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.flush();
+      draw(run, () => logTurns(logger, { level: 'info' }), {
+        model: ['--(a|)'],
+        replies: { a: one },
+        tools: { get_weather: '--(x|)' },
+        unsubscribe: '---!',
+      }).toBe(`
+        turns:        --a
+        model:        ^-!
+        get_weather:  --^!
+      `);
       expect(logger.lines).toHaveLength(2);
-    }));
+    });
 
     const logged = (
       script: Parameters<typeof scripted>[0],
@@ -160,8 +160,8 @@ describe('logTurns', () => {
       const failing = fakeTool('get_weather', () => {
         throw new ToolError('no network');
       });
-      const reply = calls(call('1', 'get_weather'), call('2', 'missing\nname'), call('3', 'denied'));
-      const { seen, ...logger } = logged([reply, end], [failing, fakeTool('denied', () => 'x')], turns$ =>
+      const three = reply.of(['get_weather', 'missing\nname', 'denied'].map(name => block.toolUse(name)));
+      const { seen, ...logger } = logged([three, end], [failing, fakeTool('denied', () => 'x')], turns$ =>
         turns$.pipe(tap(turn => turn.onToolCall(({ name }) => name !== 'denied'))),
       );
       expect(seen.completed).toBe(true);
@@ -180,7 +180,7 @@ describe('logTurns', () => {
     });
 
     it('retries, stops, and turns that ended for max_iterations', () => {
-      const cut = says('cut', { stop_reason: 'max_tokens' });
+      const cut = reply.text('cut', { stop_reason: 'max_tokens' });
       expect(textOf(logged([cut, end], [], retryOnMaxTokens({ ceiling: 200 })))).toContain(
         'info turn 0: request, since retry',
       );
@@ -196,7 +196,7 @@ describe('logTurns', () => {
     });
 
     it('what was cached is told apart; a host that counts nothing is asked nothing', () => {
-      const cached = says('done', {
+      const cached = reply.text('done', {
         usage: { ...end.usage, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 },
       });
       expect(textOf(logged([cached]))).toContain(
@@ -217,7 +217,7 @@ describe('logTurns', () => {
         'info compaction after turn 0: request, since tool_use',
       ]);
       const summarized = textOf(
-        logged([one, says('so far'), end], [weather], summarizeHistory({ threshold: 14 })),
+        logged([one, reply.text('so far'), end], [weather], summarizeHistory({ threshold: 14 })),
       );
       expect(summarized).toContain('info turn 0: request, since takeover');
     });
@@ -286,26 +286,35 @@ describe('logTurns', () => {
       ]);
     });
 
-    // prettier-ignore
-    it('above resumeOnError it logs each attempt, below it the run', marbles(m => {
-      const first$ =  m.cold('--#     ', {}, new Error('overloaded'));
-      const second$ = m.cold(   '-(r|)', { r: end });
+    it('above resumeOnError it logs each attempt, below it the run', () => {
       const above = clocked();
       const below = clocked();
-      const run$ = run(scripted([first$, second$]), params).pipe(
-        logTurns(above, { level: 'info' }),
-        resumeOnError({ count: 1, delay: 1 }),
-        logTurns(below, { level: 'info' }),
-      );
-      m.expect(run$.pipe(reasons)).toBeObservable('----(e|)', { e: 'end_turn' });
-      m.expect(second$).toHaveSubscriptions('---^!');
-      m.flush();
-      expect(above.lines.filter(line => line.includes('failed'))).toEqual(['2 run failed, Error: overloaded']);
-      expect(above.lines.filter(line => line.includes('reply'))).toEqual(['4 turn 0: reply end_turn after 1 ms, 10 + 5 tokens']);
+      draw(
+        run,
+        () =>
+          pipe(
+            logTurns(above, { level: 'info' }),
+            resumeOnError({ count: 1, delay: 1 }),
+            logTurns(below, { level: 'info' }),
+            reasons,
+          ),
+        { model: ['--#', '-(e|)'], error: new Error('overloaded'), outputs: { e: 'end_turn' } },
+      ).toBe(`
+        turns:  ----(e|)
+        model:  ^-!^!
+      `);
+      expect(above.lines.filter(line => line.includes('failed'))).toEqual([
+        '2 run failed, Error: overloaded',
+      ]);
+      expect(above.lines.filter(line => line.includes('reply'))).toEqual([
+        '4 turn 0: reply end_turn after 1 ms, 10 + 5 tokens',
+      ]);
       expect(below.lines.filter(line => line.includes('failed'))).toEqual([]);
       // Only a turn that is streamed says when its request was sent.
-      expect(below.lines.filter(line => line.includes('reply'))).toEqual([`4 turn 0: reply end_turn after ${streaming ? 1 : 4} ms, 10 + 5 tokens`]);
-    }));
+      expect(below.lines.filter(line => line.includes('reply'))).toEqual([
+        `4 turn 0: reply end_turn after ${streaming ? 1 : 4} ms, 10 + 5 tokens`,
+      ]);
+    });
 
     it('H5 no secret is in a line, at any level', () => {
       const secret = 'sk-not-to-be-seen';
@@ -367,7 +376,7 @@ describe('logTurns', () => {
 
     it('take(3) of a run that is synchronous and endless', () => {
       const logger = recordingLogger();
-      const script = Array.from({ length: 20 }, (_, index) => calls(call(`c${index}`, 'get_weather')));
+      const script = Array.from({ length: 20 }, (_, index) => reply.toolUse('get_weather', {}, `c${index}`));
       const seen = play(run, script, pipe(logTurns(logger, { level: 'info' }), take(3)), {
         tools: [weather],
       });
