@@ -153,23 +153,20 @@ describe('injectToolRunner', () => {
     expect(source.requests).toEqual([]);
   });
 
-  it('does so where nothing more can be asked of what has been destroyed, as in Angular 20.0', () => {
+  it('does so on Angular 20.0, too, where a DestroyRef does not tell that its time is over, and throws when asked', () => {
     const source = scripted([says('never')]);
     configure(provideFakeToolRunner(source));
-    let destroy: (() => void) | undefined;
-    const destroyRef = {
-      onDestroy: (callback: () => void) => {
-        if (destroy !== undefined) throw new Error('NG0205: Injector has already been destroyed.');
-        destroy = callback;
-        return () => undefined;
-      },
-    };
-    const run$ = child({ provide: DestroyRef, useValue: destroyRef })
-      .run(injectToolRunner)
-      .toolRunner({ messages });
-    destroy?.();
-    for (let again = 0; again < 2; again++)
+    const injector = child();
+    Object.defineProperty(
+      injector.run(() => inject(DestroyRef)),
+      'destroyed',
+      { value: undefined },
+    );
+    const run$ = injector.run(injectToolRunner).toolRunner({ messages });
+    injector.destroy();
+    for (let again = 0; again < 2; again++) {
       expect(collect(run$)).toMatchObject({ values: [], completed: true });
+    }
     expect(source.requests).toEqual([]);
   });
 });
