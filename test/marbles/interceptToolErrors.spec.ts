@@ -43,7 +43,7 @@ const bad = fakeTool('bad', () => {
 const good = fakeTool('good', () => 'fine');
 const tools = [bad, good];
 const one = reply.toolUse('bad');
-const fine = reply.toolUse('good');
+const both = reply.of([block.toolUse('bad'), block.toolUse('good')]);
 const failed = (id: string, content = 'Error: no') => block.toolResult(id, content, { is_error: true });
 const mended = block.toolResult('toolu_bad', 'mended');
 
@@ -73,7 +73,7 @@ describe('interceptToolErrors', () => {
         ({ cold }) => interceptToolErrors(failures => (handler(failures), cold.handler)),
         {
           model: ['-(a|)', '--(e|)'],
-          replies: { a: reply.of([block.toolUse('bad'), block.toolUse('good')]), e: end },
+          replies: { a: both, e: end },
           tools: { bad: ['--#', {}, boom], good: ['----(g|)', { g: 'fine' }] },
           cold: { handler: ['---(m|)', { m: [mended] }] },
         },
@@ -113,7 +113,7 @@ describe('interceptToolErrors', () => {
     it('leaves the results in the state when it throws, so that resuming runs no tool again', () => {
       const seen = play(
         run,
-        [reply.of([block.toolUse('bad'), block.toolUse('good')])],
+        [both],
         interceptToolErrors(() => {
           throw new Error('giving up');
         }),
@@ -127,7 +127,7 @@ describe('interceptToolErrors', () => {
 
     it('is not called where nothing failed, or nothing was called', () => {
       const handler = vi.fn();
-      const seen = play(run, [fine, end], interceptToolErrors(handler), { tools });
+      const seen = play(run, [reply.toolUse('good'), end], interceptToolErrors(handler), { tools });
       expect(seen.completed).toBe(true);
       expect(handler).not.toHaveBeenCalled();
     });
