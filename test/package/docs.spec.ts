@@ -14,6 +14,7 @@ import { compile, consumerFile, runNode } from './project';
  *
  * - ```ts continued: goes on from the block before it.
  * - ```ts run: of a Markdown file, is run as well.
+ * - ```ts test: of a Markdown file, is run by Vitest, in an environment as Angular's CLI sets up, but for the DOM.
  * - ```ts no-run: of a doc comment, is only compiled.
  *
  * A block that is run has to print the ```text block that follows it, if one does.
@@ -33,6 +34,7 @@ interface Block {
   /** The block on its own lines of the file, all other lines blank: the compiler's line numbers are the file's. */
   readonly text: string;
   readonly run: boolean;
+  readonly test: boolean;
   readonly output: string | undefined;
 }
 
@@ -54,6 +56,7 @@ const blocksOf = (file: string): Block[] => {
       name: `${file.replaceAll('/', '-')}-${at + 1}.mts`,
       text: `${kept.join('\n')}\nexport {};\n`,
       run: info.includes('run') || (comments && !info.includes('no-run')),
+      test: info.includes('test'),
       output: outputEnd === undefined ? undefined : lines.slice(end + 3, outputEnd).join('\n'),
     });
     at = end;
@@ -154,6 +157,31 @@ describe('the code of the documentation', () => {
       { strictTemplates: true, strictInjectionParameters: true },
     );
   });
+
+  const testSetup = `
+    import '@angular/compiler';
+    import { TestBed } from '@angular/core/testing';
+    import { BrowserTestingModule, platformBrowserTesting } from '@angular/platform-browser/testing';
+    TestBed.initTestEnvironment(BrowserTestingModule, platformBrowserTesting());
+  `;
+
+  it('has tests', () => {
+    expect(blocks.filter(({ test }) => test)).not.toEqual([]);
+  });
+
+  for (const { name } of blocks.filter(({ test }) => test)) {
+    it(`passes: ${name}`, () => {
+      const directory = project();
+      const test = { include: [`out/${name.replace('.mts', '.mjs')}`], setupFiles: ['setup.mjs'] };
+      writeFileSync(join(directory, 'setup.mjs'), testSetup);
+      writeFileSync(join(directory, 'vitest.config.mjs'), `export default ${JSON.stringify({ test })};`);
+      const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+      const printed = runNode([vitest, 'run', '--root', directory, '--reporter', 'json'], directory);
+      const { numPassedTests, numTotalTests } = JSON.parse(printed) as Readonly<Record<string, number>>;
+      expect(numTotalTests).toBeGreaterThan(0);
+      expect(numPassedTests).toBe(numTotalTests);
+    });
+  }
 
   for (const { name, output } of blocks.filter(block => block.run)) {
     it(`runs: ${name}`, () => {
