@@ -13,14 +13,28 @@ import {
 } from '@angular/core';
 import { TestBed } from '@angular/core/testing';
 import * as t from 'io-ts';
-import { concatAll, defer, EMPTY, firstValueFrom, Observable, of, Subject, takeUntil, toArray } from 'rxjs';
+import {
+  concatAll,
+  defer,
+  EMPTY,
+  firstValueFrom,
+  Observable,
+  of,
+  Subject,
+  takeUntil,
+  tap,
+  toArray,
+} from 'rxjs';
 import {
   approveToolCalls,
   finalMessage,
+  resumeOnError,
   scripted,
   tool,
   type RunnableTool,
+  type ScriptedReply,
   type ToolReturn,
+  type TurnHandle,
 } from 'rx-tool-runner';
 import {
   injectToolRunner,
@@ -29,6 +43,7 @@ import {
   provideToolRunner,
   withDefaults,
   withMessageSource,
+  type RunParams,
 } from 'rx-tool-runner/angular';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/sources/eventsOf';
@@ -171,10 +186,67 @@ describe('injectToolRunner', () => {
   });
 });
 
-const UNIT = new InjectionToken<string>('unit');
-
 const weather = (run: () => ToolReturn): RunnableTool =>
   tool({ name: 'get_weather', description: 'The weather', input: t.type({}), run });
+
+/** Where a run may be when what owns it is destroyed: what is done to its turns, and what it is given. */
+const stages: readonly [
+  string,
+  (destroy: () => void) => {
+    readonly onTurn?: (turn: TurnHandle) => void;
+    readonly run?: () => string;
+    readonly first?: ScriptedReply;
+  },
+][] = [
+  ['in next', destroy => ({ onTurn: destroy })],
+  ['while its request is made', destroy => ({ first: () => (destroy(), calls(call('1', 'get_weather'))) })],
+  ['while its request fails', destroy => ({ first: () => (destroy(), new Error('overloaded')) })],
+  ['in a tool', destroy => ({ run: () => (destroy(), 'sunny') })],
+  ['in onReply', destroy => ({ onTurn: turn => turn.onReply(destroy) })],
+  ['in onToolCall', destroy => ({ onTurn: turn => turn.onToolCall(() => (destroy(), true)) })],
+  ['in onToolResults', destroy => ({ onTurn: turn => turn.onToolResults(destroy) })],
+  ['in onContinue', destroy => ({ onTurn: turn => turn.onContinue(destroy) })],
+  ['in onRequest', destroy => ({ onTurn: turn => turn.onRequest(destroy) })],
+];
+
+describe.each(['toolRunner', 'streamingToolRunner'] as const)(
+  'a run of %s whose owner is destroyed',
+  name => {
+    it.each(stages)('completes: %s', (_, stage) => {
+      const {
+        onTurn = () => undefined,
+        run = () => 'sunny',
+        first = calls(call('1', 'get_weather')),
+      } = stage(() => injector.destroy());
+      const source = scripted([first, says('never')]);
+      configure(provideFakeToolRunner(source));
+      const injector = child();
+      const owned: (params: RunParams) => Observable<TurnHandle> = injector.run(injectToolRunner)[name];
+      const seen = collect<unknown>(owned({ messages, tools: [weather(run)] }).pipe(tap(onTurn)));
+      expect(seen.error).toBeUndefined();
+      expect(seen.completed).toBe(true);
+      expect(source.requests.length).toBeLessThan(2);
+    });
+
+    it('completes instead of being resumed', () => {
+      const resume$ = new Subject<void>();
+      const source = scripted([new Error('overloaded'), says('never')]);
+      configure(provideFakeToolRunner(source));
+      const injector = child();
+      const owned: (params: RunParams) => Observable<TurnHandle> = injector.run(injectToolRunner)[name];
+      const seen = collect<unknown>(
+        owned({ messages }).pipe(resumeOnError({ count: 1, delay: () => resume$ })),
+      );
+      injector.destroy();
+      resume$.next();
+      expect(seen.error).toBeUndefined();
+      expect(seen.completed).toBe(true);
+      expect(source.requests).toHaveLength(1);
+    });
+  },
+);
+
+const UNIT = new InjectionToken<string>('unit');
 
 const callsWeather = () => scripted([calls(call('toolu_1', 'get_weather')), says('done')]);
 

@@ -1,12 +1,23 @@
 import '@angular/compiler';
-import { computed, createEnvironmentInjector, EnvironmentInjector, Injector } from '@angular/core';
+import {
+  afterNextRender,
+  computed,
+  createEnvironmentInjector,
+  effect,
+  EnvironmentInjector,
+  Injector,
+  signal,
+  untracked,
+} from '@angular/core';
 import { TestBed } from '@angular/core/testing';
 import {
   interval,
   map,
+  NEVER,
   Observable,
   Subject,
   take,
+  takeUntil,
   tap,
   VirtualTimeScheduler,
   type SchedulerLike,
@@ -241,6 +252,44 @@ describe('toRunSignals', () => {
     events$.next(eventsOf(says('Hello there'), 5)[3]!);
     expect(shown(run)).toMatchObject({ turns: 0, text: '', status: 'requesting' });
     expect(run.error()).toBeUndefined();
+  });
+
+  it('may start behind the first rendering, which a server does not get to', () => {
+    configure();
+    let run: RunSignals | undefined;
+    TestBed.runInInjectionContext(() => {
+      const injector = TestBed.inject(Injector);
+      afterNextRender(() => {
+        run = toRunSignals(streamingToolRunner(scripted([says('once')]), params), { injector });
+      });
+    });
+    expect(run).toBeUndefined();
+    TestBed.tick();
+    expect(run?.text()).toBe('once');
+  });
+
+  it('is ended, restarted and read by an effect that depends on it', () => {
+    configure();
+    const source = scripted([NEVER, says('second'), says('third')]);
+    const stop$ = new Subject<void>();
+    const run = signal<RunSignals | undefined>(undefined);
+    const words: (string | undefined)[] = [];
+    TestBed.runInInjectionContext(() => {
+      const injector = TestBed.inject(Injector);
+      effect(() => {
+        const now = run()?.status();
+        words.push(now);
+        untracked(() => {
+          if (now === 'requesting') stop$.next();
+          else if (source.requests.length < 3)
+            run.set(toRunSignals(streamingToolRunner(source, params).pipe(takeUntil(stop$)), { injector }));
+        });
+      });
+    });
+    TestBed.tick();
+    expect(words).toEqual([undefined, 'requesting', 'done', 'done', 'done']);
+    expect(run()?.text()).toBe('third');
+    expect(source.requests).toHaveLength(3);
   });
 
   it('needs an injection context, and no reactive one', () => {
