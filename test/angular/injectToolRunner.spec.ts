@@ -4,6 +4,7 @@ import {
   DestroyRef,
   effect,
   EnvironmentInjector,
+  type EnvironmentProviders,
   inject,
   InjectionToken,
   Injector,
@@ -56,7 +57,7 @@ import { configure, setUpTestBed } from './support';
 setUpTestBed();
 
 /** An injector of its own, to be destroyed by itself. */
-const child = (...providers: readonly Provider[]) => {
+const child = (...providers: readonly (Provider | EnvironmentProviders)[]) => {
   const injector = createEnvironmentInjector([...providers], TestBed.inject(EnvironmentInjector));
   return {
     destroy: () => injector.destroy(),
@@ -119,6 +120,25 @@ describe('provideToolRunner', () => {
       const { values } = collect(runner().toolRunner({ messages }).pipe(finalMessage()));
       expect(values).toMatchObject([{ content: [{ text: 'first' }] }]);
     }
+  });
+
+  it('gives an injector the features that it does not provide itself from the one above', () => {
+    const [above, below] = [scripted([says('above')]), scripted([says('below')])];
+    configure(
+      provideToolRunner(
+        withMessageSource(above),
+        withDefaults({ model: 'm', max_tokens: 7, thinking: { type: 'disabled' } }),
+      ),
+    );
+    for (const provided of [
+      provideToolRunner(withMessageSource(below)),
+      provideToolRunner(withDefaults({ model: 'other', max_tokens: 8 })),
+    ]) {
+      collect(child(provided).run(injectToolRunner).toolRunner({ messages }));
+    }
+    expect(below.requests).toEqual([{ model: 'm', max_tokens: 7, thinking: { type: 'disabled' }, messages }]);
+    expect(above.requests).toEqual([{ model: 'other', max_tokens: 8, messages }]);
+    expect(runner().source).toBe(above);
   });
 
   it('lets the last feature of a kind count', () => {
