@@ -29,6 +29,8 @@ class Reader<T> {
   }
 }
 
+const nobody: readonly never[] = [];
+
 /**
  * Values for whoever comes, however late: as a `ReplaySubject` of unlimited size, at a fraction of its cost for each value,
  * which for the events of a streamed reply is what there is to pay. Every reader gets all values in order, also where a
@@ -36,18 +38,23 @@ class Reader<T> {
  */
 export class ReplayLog<T> {
   readonly #values: T[] = [];
-  #readers: readonly Reader<T>[] = [];
+  #readers: readonly Reader<T>[] = nobody;
   #ended = false;
   #error: { readonly thrown: unknown } | undefined;
 
-  readonly values$ = new Observable<T>(subscriber => {
-    const reader = new Reader(subscriber, this.#values);
-    this.#readers = [...this.#readers, reader];
-    subscriber.add(() => {
-      this.#readers = this.#readers.filter(other => other !== reader);
-    });
-    this.#serve(reader);
-  });
+  #values$: Observable<T> | undefined;
+
+  /** One for all, made for the first who asks: a turn has several logs, and most are never read. */
+  get values$(): Observable<T> {
+    return (this.#values$ ??= new Observable(subscriber => {
+      const reader = new Reader(subscriber, this.#values);
+      this.#readers = [...this.#readers, reader];
+      subscriber.add(() => {
+        this.#readers = this.#readers.filter(other => other !== reader);
+      });
+      this.#serve(reader);
+    }));
+  }
 
   next(value: T): void {
     if (this.#ended) return;

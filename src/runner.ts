@@ -69,7 +69,7 @@ import {
   type TurnKind,
 } from './turn';
 import { TurnCore, type TurnLoop } from './turnCore';
-import { ignore, valuesOf } from './values';
+import { follow, ignore, valuesOf } from './values';
 
 /** What a runner takes: the request parameters of the Messages API, and how to run the loop. */
 export interface ToolRunnerParams extends Omit<MessageCreateParams, 'tools' | 'stream'> {
@@ -205,7 +205,9 @@ class Run implements TurnLoop {
       logger: plan.logger,
       ask: callback => this.#ask(callback),
       closed: () => subscriber.closed,
-      gone$: this.#gone$,
+      follow: (values$, next, complete) => {
+        this.#follow(values$, next, complete);
+      },
       ran: new WeakMap<ToolUseBlock, ToolResult>(answersIn(this.state.messages)),
     };
   }
@@ -253,19 +255,18 @@ class Run implements TurnLoop {
     }
   }
 
-  /** Subscribes to something as part of the run; its error is the run's. */
+  /** Subscribes to something as part of the run; its error is the run's. What is called back must not throw. */
   #follow<T>(values$: Observable<T>, next: (value: T) => void, complete: () => void): void {
     if (this.subscriber.closed) return;
-    this.#work.add(
-      values$.pipe(tap(next), takeUntil(this.#gone$)).subscribe({
-        error: (error: unknown) => {
-          this.#failSoon(error);
-        },
-        complete: () => {
-          if (!this.subscriber.closed) complete();
-        },
-      }),
-    );
+    follow(values$, this.#work, {
+      next,
+      error: (error: unknown) => {
+        this.#failSoon(error);
+      },
+      complete: () => {
+        if (!this.subscriber.closed) complete();
+      },
+    });
   }
 
   /** Before anything else, but not while a consumer's `next` is on the stack. */
@@ -338,7 +339,7 @@ class Run implements TurnLoop {
 
   #create(core: TurnCore): void {
     let reply: Message | undefined;
-    // Whatever it is made of; asking for it may have ended the run, and then `#follow` does nothing.
+    // Whatever it is made of; asking for it may have ended the run, and then nothing is subscribed to.
     const reply$ = from(this.source.create(core.request));
     this.#follow(
       reply$.pipe(take(1)),
@@ -358,12 +359,16 @@ class Run implements TurnLoop {
     this.#emit(core);
     if (this.subscriber.closed) return;
     const received = (this.#accumulator = accumulator());
+    // Whatever it is made of; asking for it may have ended the run, and then nothing is subscribed to.
+    const event$ = from(this.source.stream(core.request));
     this.#follow(
-      from(this.source.stream(core.request)),
-      event => {
-        received.next(event);
-        core.receive(event);
-      },
+      event$.pipe(
+        tap(event => {
+          received.next(event);
+          core.receive(event);
+        }),
+      ),
+      noop,
       () => {
         this.#step(() => {
           const message = completed(received);

@@ -6,18 +6,16 @@ import {
   defaultIfEmpty,
   defer,
   EMPTY,
-  filter,
   forkJoin,
   from,
   ignoreElements,
   map,
   mergeMap,
+  noop,
   Observable,
   of,
-  share,
   take,
   takeLast,
-  takeUntil,
   tap,
 } from 'rxjs';
 import { isObject } from './history';
@@ -35,8 +33,9 @@ import {
 import { inspect } from './tools/inspect';
 import { isToolOutput, notAnOutput } from './tools/output';
 import type { Decision, HookValue, ToolResult } from './turn';
-import type { TurnCore } from './turnCore';
-import { isThenable } from './values';
+import type { Edit } from './state';
+import type { Answer, TurnCore } from './turnCore';
+import { follow, isThenable } from './values';
 
 /** What the calls of a run share. */
 export interface ToolBench {
@@ -49,8 +48,8 @@ export interface ToolBench {
   readonly ask: <T>(callback: () => HookValue<T>) => Observable<T>;
   /** Whether the run is over. */
   readonly closed: () => boolean;
-  /** Fires when the run is over, also for who comes later. */
-  readonly gone$: Observable<void>;
+  /** Subscribes to something as part of the run, whose error it is if it fails. What is called back must not throw. */
+  readonly follow: <T>(values$: Observable<T>, next: (value: T) => void, complete: () => void) => void;
   /** Results as they were sent, by the block of the call: a history that goes back to it does not run it again. */
   readonly ran: WeakMap<ToolUseBlock, ToolResult>;
 }
@@ -119,9 +118,14 @@ const denied = (call: ToolUseBlock, reason: string): Prepared => ({
 });
 
 const decode = (tool: RunnableTool, input: unknown): Observable<Decoded> =>
-  defer(() => {
+  new Observable(subscriber => {
     const decoded = tool.decode(input);
-    return isThenable(decoded) ? from(decoded as PromiseLike<Decoded>) : of(decoded);
+    if (isThenable(decoded)) {
+      from(decoded as PromiseLike<Decoded>).subscribe(subscriber);
+    } else {
+      subscriber.next(decoded);
+      subscriber.complete();
+    }
   });
 
 /** Asks hooks one after the other, and emits what has come of it in the end. */
@@ -145,6 +149,14 @@ const brokenInput = (input: unknown): string | undefined => {
   }
 };
 
+/** Decodes the input as the model gave it. */
+const decodeFirst = (tool: RunnableTool, { input }: ToolUseBlock): Observable<Decoded> => {
+  const broken = brokenInput(input);
+  return broken === undefined
+    ? decode(tool, input)
+    : of({ _tag: 'Left', left: invalidJsonError(tool.name, broken) });
+};
+
 /** A call with what its input decodes to. */
 interface Tried {
   readonly call: ToolUseBlock;
@@ -157,13 +169,8 @@ const decodeCall = (
   bench: ToolBench,
   tool: RunnableTool,
   call: ToolUseBlock,
-): Observable<Tried> => {
-  const broken = brokenInput(call.input);
-  const first$: Observable<Decoded> =
-    broken === undefined
-      ? decode(tool, call.input)
-      : of({ _tag: 'Left', left: invalidJsonError(tool.name, broken) });
-  return first$.pipe(
+): Observable<Tried> =>
+  decodeFirst(tool, call).pipe(
     mergeMap(decoded => {
       let tried: Tried = { call, decoded };
       const mend = ({ repair }: TurnCore['callHooks'][number]): Observable<unknown> => {
@@ -186,7 +193,9 @@ const decodeCall = (
       return inOrder(core.callHooks, mend, () => tried);
     }),
   );
-};
+
+const preparedOf = (call: ToolUseBlock, decoded: Decoded): Prepared =>
+  decoded._tag === 'Right' ? { input: decoded.right } : { result: failure(call, decoded.left) };
 
 const noDecision = (given: unknown): TypeError =>
   new TypeError(
@@ -221,8 +230,7 @@ const decideCall = (
         call = { ...call, input: decision.input };
         return decode(tool, call.input).pipe(
           tap(decoded => {
-            prepared =
-              decoded._tag === 'Right' ? { input: decoded.right } : { result: failure(call, decoded.left) };
+            prepared = preparedOf(call, decoded);
           }),
         );
       }
@@ -250,13 +258,15 @@ const prepare = (
   tool: RunnableTool,
   call: ToolUseBlock,
 ): Observable<Prepared> =>
-  decodeCall(core, bench, tool, call).pipe(
-    mergeMap(({ call: mended, decoded }) =>
-      decoded._tag === 'Left'
-        ? of<Prepared>({ result: failure(call, decoded.left) })
-        : decideCall(core, bench, tool, mended, decoded.right),
-    ),
-  );
+  core.callHooks.length === 0
+    ? decodeFirst(tool, call).pipe(map(decoded => preparedOf(call, decoded)))
+    : decodeCall(core, bench, tool, call).pipe(
+        mergeMap(({ call: mended, decoded }) =>
+          decoded._tag === 'Left'
+            ? of(preparedOf(call, decoded))
+            : decideCall(core, bench, tool, mended, decoded.right),
+        ),
+      );
 
 /** Anything may have been thrown, also what throws when it is looked at. */
 const read = (error: unknown, field: 'name' | 'stack'): string | undefined => {
@@ -292,7 +302,7 @@ const outputOf = (
   tool: RunnableTool,
   input: unknown,
   call: ToolUseBlock,
-  report: (value: ToolOutput) => void,
+  progress: (value: ToolOutput) => void,
 ): Observable<ToolOutput> =>
   new Observable(subscriber => {
     let single = false;
@@ -306,32 +316,30 @@ const outputOf = (
         return returned;
       },
     };
-    let early: ToolOutput[] | undefined = [];
-    const flush = (outputs: readonly ToolOutput[] = []): void => {
-      early = undefined;
-      outputs.forEach(report);
+    let latest: ToolOutput | undefined;
+    // While the tool is on the stack, the latest output waits: it may turn out to be the last.
+    let synchronous = true;
+    const report = (): void => {
+      if (latest !== undefined && !single) progress(latest);
     };
-    subscriber.add(
-      runTool(watched, input, call)
-        .pipe(
-          tap({
-            next: value => {
-              if (single) return;
-              if (early === undefined) report(value);
-              else early.push(value);
-            },
-            error: () => {
-              flush(early);
-            },
-            complete: () => {
-              flush(early?.slice(0, -1));
-            },
-          }),
-          takeLast(1),
-        )
-        .subscribe(subscriber),
-    );
-    flush(early);
+    follow(runTool(watched, input, call), subscriber, {
+      next: output => {
+        if (synchronous) report();
+        latest = output;
+        if (!synchronous) report();
+      },
+      error: (error: unknown) => {
+        if (synchronous) report();
+        subscriber.error(error);
+      },
+      complete: () => {
+        // It has given one, or it would have failed.
+        subscriber.next(latest as ToolOutput);
+        subscriber.complete();
+      },
+    });
+    synchronous = false;
+    if (!subscriber.closed) report();
   });
 
 const run = (
@@ -367,6 +375,92 @@ const run = (
 const isWanted = (core: TurnCore, bench: ToolBench, call: ToolUseBlock): boolean =>
   !core.stopped && core.expects(call) && !bench.closed();
 
+/** One call on its way to its result: whoever asks again gets the one answer, and whoever leaves does not cancel it. */
+class CallRun implements Answer {
+  readonly #result$ = new AsyncSubject<ToolResult | undefined>();
+  readonly #key: unknown;
+  #phase: 'preparing' | 'ready' | 'started' | 'ended' = 'preparing';
+  #cancel: () => void = noop;
+
+  constructor(
+    private readonly core: TurnCore,
+    private readonly bench: ToolBench,
+    private readonly call: ToolUseBlock,
+  ) {
+    this.#key = core.keyOf(call);
+  }
+
+  get result$(): Observable<ToolResult | undefined> {
+    return this.#result$;
+  }
+
+  start(): void {
+    const { core, bench, call } = this;
+    const finished = core.finished.get(this.#key) ?? bench.ran.get(call);
+    if (finished !== undefined || !isWanted(core, bench, call)) {
+      this.#end(finished);
+      return;
+    }
+    let result: ToolResult | undefined;
+    const answered$ = new Observable<ToolResult>(subscriber => {
+      this.#cancel = () => subscriber.complete();
+      this.#answered().subscribe(subscriber);
+    });
+    bench.follow(
+      answered$,
+      given => {
+        result = given;
+        this.#finish(given);
+      },
+      () => this.#end(result),
+    );
+  }
+
+  edited({ _tag }: Edit): void {
+    const { core, call } = this;
+    if (_tag === 'Stop') {
+      if (this.#phase === 'preparing') this.#cancel();
+    } else if (
+      (_tag === 'Retry' || _tag === 'SetMessages') &&
+      this.#phase !== 'ended' &&
+      !core.expects(call)
+    ) {
+      // A takeover cancels the calls of the discarded reply, but for those that it keeps at its end to be answered.
+      core.answers.delete(this.#key);
+      // Should a later takeover bring the call back: it has run, if not to its end, and does not run again.
+      if (this.#phase === 'started') this.#finish(failure(call, new ToolError('The call was cancelled')));
+      this.#cancel();
+    }
+  }
+
+  #answered(): Observable<ToolResult> {
+    const { core, bench, call } = this;
+    const tool = bench.tool(call.name);
+    if (tool === undefined) return of(notFound(call));
+    return prepare(core, bench, tool, call).pipe(
+      mergeMap(prepared => {
+        this.#phase = 'ready';
+        return 'result' in prepared
+          ? of(prepared.result)
+          : run(core, bench, tool, call, prepared.input, () => {
+              this.#phase = 'started';
+            });
+      }),
+    );
+  }
+
+  #finish(result: ToolResult): void {
+    this.core.finished.set(this.#key, result);
+    this.core.report({ type: 'end', call: this.call, result });
+  }
+
+  #end(result: ToolResult | undefined): void {
+    this.#phase = 'ended';
+    this.#result$.next(result);
+    this.#result$.complete();
+  }
+}
+
 /** Answers one call; emits undefined where it was stopped before it ran, or cancelled. */
 const answerCall = (
   core: TurnCore,
@@ -374,57 +468,12 @@ const answerCall = (
   call: ToolUseBlock,
 ): Observable<ToolResult | undefined> => {
   const key = core.keyOf(call);
-  const known$ = core.answers.get(key);
-  if (known$ !== undefined) return known$;
-  let started = false;
-  // A takeover cancels the calls of the discarded reply, but for those that it keeps at its end to be answered.
-  const discarded$ = core.edited$.pipe(
-    filter(edit => (edit._tag === 'Retry' || edit._tag === 'SetMessages') && !core.expects(call)),
-    tap(() => {
-      core.answers.delete(key);
-      // Should a later takeover bring the call back: it has run, if not to its end, and does not run again.
-      if (!started) return;
-      const result = failure(call, new ToolError('The call was cancelled'));
-      core.finished.set(key, result);
-      core.report({ type: 'end', call, result });
-    }),
-  );
-  const answered$ = defer(() => {
-    const finished = core.finished.get(key) ?? bench.ran.get(call);
-    if (finished !== undefined) return of(finished);
-    if (!isWanted(core, bench, call)) return EMPTY;
-    const tool = bench.tool(call.name);
-    const prepared$: Observable<Prepared> =
-      tool === undefined
-        ? of({ result: notFound(call) })
-        : prepare(core, bench, tool, call).pipe(takeUntil(core.stopped$));
-    return prepared$.pipe(
-      mergeMap(prepared =>
-        'result' in prepared
-          ? of(prepared.result)
-          : run(core, bench, tool as RunnableTool, call, prepared.input, () => {
-              started = true;
-            }),
-      ),
-      tap(result => {
-        core.finished.set(key, result);
-        core.report({ type: 'end', call, result });
-      }),
-    );
-  }).pipe(
-    takeUntil(discarded$),
-    takeUntil(bench.gone$),
-    defaultIfEmpty(undefined),
-    // Whoever asks again gets the one answer, and whoever leaves does not cancel it for the others.
-    share({
-      connector: () => new AsyncSubject(),
-      resetOnComplete: false,
-      resetOnError: false,
-      resetOnRefCountZero: false,
-    }),
-  );
-  core.answers.set(key, answered$);
-  return answered$;
+  const known = core.answers.get(key);
+  if (known !== undefined) return known.result$;
+  const run = new CallRun(core, bench, call);
+  core.answers.set(key, run);
+  run.start();
+  return run.result$;
 };
 
 /** What a hook gave in the place of results; throws a `TypeError` for what the API would not take as such. */
@@ -494,7 +543,7 @@ export const answerCalls = (
   bench: ToolBench,
   calls: readonly ToolUseBlock[],
 ): Observable<readonly ToolResult[] | undefined> =>
-  forkJoin(calls.map(call => answerCall(core, bench, call))).pipe(
+  defer(() => forkJoin(calls.map(call => answerCall(core, bench, call)))).pipe(
     mergeMap(answers => {
       const results = answers.filter((result): result is ToolResult => result !== undefined);
       if (results.length < calls.length) return of(undefined);

@@ -1,4 +1,4 @@
-import { AsyncSubject, filter, ReplaySubject, Subject, Subscription, type Observable } from 'rxjs';
+import { Subject, Subscription, type Observable } from 'rxjs';
 import { TurnSealedError, TurnSettledError, type RunnerError } from './errors';
 import { callsOf, freeze, isObject, unansweredCalls, type MessageInput, type MessagePool } from './history';
 import type {
@@ -52,6 +52,14 @@ export interface TurnLoop {
   ask(params: MessageCreateParams): Observable<Message>;
 }
 
+/** The answer to a call, on its way or there. */
+export interface Answer {
+  /** Emits once, and to whoever comes later: the result; undefined where the call was stopped before it ran, or cancelled. */
+  readonly result$: Observable<ToolResult | undefined>;
+  /** An edit has been made, which may cancel the call. */
+  edited(edit: Edit): void;
+}
+
 /** The hooks are called with the very turn they were registered on; that it streams is true or makes no difference. */
 type AnyTurn = Replied<StreamingTurn>;
 
@@ -69,21 +77,11 @@ export class TurnCore {
   declare turn: AnyTurn;
 
   readonly #events = new ReplayLog<MessageStreamEvent>();
-  readonly #message$ = new AsyncSubject<Message>();
-  readonly #toolEvents$ = new ReplaySubject<ToolEvent>(Infinity);
-  readonly #toolResults$ = new AsyncSubject<readonly ToolResultBlockParam[]>();
-  readonly #settled$ = new AsyncSubject<Settled>();
-  readonly #edited$ = new Subject<Edit>();
-
-  readonly events$ = this.#events.values$;
-  readonly message$ = this.#message$.asObservable();
-  readonly toolEvents$ = this.#toolEvents$.asObservable();
-  readonly toolResults$ = this.#toolResults$.asObservable();
-  readonly settled$ = this.#settled$.asObservable();
-  /** Every edit as it is made: a stop and a takeover reach the calls that are under way. */
-  readonly edited$ = this.#edited$.asObservable();
-
-  readonly stopped$ = this.#edited$.pipe(filter(edit => edit._tag === 'Stop'));
+  readonly #message = new ReplayLog<Message>();
+  readonly #toolEvents = new ReplayLog<ToolEvent>();
+  readonly #toolResults = new ReplayLog<readonly ToolResultBlockParam[]>();
+  readonly #settled = new ReplayLog<Settled>();
+  readonly #stopped$ = new Subject<void>();
 
   readonly edits: Edit[] = [];
   readonly replyHooks: ((turn: AnyTurn) => HookResult)[] = [];
@@ -101,7 +99,7 @@ export class TurnCore {
   /** Results with the hooks applied, by what `keyOf` gives. */
   readonly hooked = new Map<unknown, ToolResult>();
   /** Every call that was asked for, by what `keyOf` gives, so that none runs twice however it is asked for again. */
-  readonly answers = new Map<unknown, Observable<ToolResult | undefined>>();
+  readonly answers = new Map<unknown, Answer>();
   /** The reply's calls, run once however often they are asked for. */
   toolRun$: Observable<readonly ToolResult[] | undefined> | undefined;
   /** What the results answer: see `base`. */
@@ -123,6 +121,31 @@ export class TurnCore {
     readonly index: number,
     readonly request: Readonly<MessageCreateParams>,
   ) {}
+
+  get events$(): Observable<MessageStreamEvent> {
+    return this.#events.values$;
+  }
+
+  get message$(): Observable<Message> {
+    return this.#message.values$;
+  }
+
+  get toolEvents$(): Observable<ToolEvent> {
+    return this.#toolEvents.values$;
+  }
+
+  get toolResults$(): Observable<readonly ToolResultBlockParam[]> {
+    return this.#toolResults.values$;
+  }
+
+  get settled$(): Observable<Settled> {
+    return this.#settled.values$;
+  }
+
+  /** Emits when the run is stopped by an edit of the turn. */
+  get stopped$(): Observable<void> {
+    return this.#stopped$;
+  }
 
   get toolCalls(): readonly ToolUseBlock[] {
     return dueCalls(this.message);
@@ -292,7 +315,7 @@ export class TurnCore {
 
   /** Something has happened to a call. */
   report(event: ToolEvent): void {
-    this.#toolEvents$.next(event);
+    this.#toolEvents.next(event);
   }
 
   /** The calls of `base` are answered as far as they will be; undefined where some were stopped. */
@@ -300,16 +323,16 @@ export class TurnCore {
     this.answeredFor = base;
     this.results = results && freeze(results.map(sent));
     if (this.results === undefined) return;
-    this.#toolResults$.next(this.results);
-    this.#toolResults$.complete();
+    this.#toolResults.next(this.results);
+    this.#toolResults.complete();
   }
 
   /** The reply is complete: readers of the stream and of `message$` learn of it. */
   replied(message: Message): void {
     this.message = message;
     this.#events.complete();
-    this.#message$.next(message);
-    this.#message$.complete();
+    this.#message.next(message);
+    this.#message.complete();
   }
 
   /** The run goes no further: by `error`, or because nobody is left. */
@@ -318,10 +341,10 @@ export class TurnCore {
     this.sealed = true;
     if (error === undefined) {
       this.#events.complete();
-      this.#message$.complete();
+      this.#message.complete();
     } else {
       this.#events.error(error);
-      this.#message$.error(error);
+      this.#message.error(error);
     }
     this.#completeSides();
   }
@@ -329,15 +352,15 @@ export class TurnCore {
   /** The turn is over. */
   settle(settled: Settled): void {
     this.settled = true;
-    this.#settled$.next(settled);
-    this.#completeSides();
+    this.#completeSides(settled);
   }
 
-  #completeSides(): void {
-    this.#toolEvents$.complete();
-    this.#toolResults$.complete();
-    this.#settled$.complete();
-    this.#edited$.complete();
+  #completeSides(settled?: Settled): void {
+    this.#toolEvents.complete();
+    this.#toolResults.complete();
+    if (settled !== undefined) this.#settled.next(settled);
+    this.#settled.complete();
+    this.#stopped$.complete();
   }
 
   /** Messages as callers may give them, made ours. */
@@ -364,7 +387,8 @@ export class TurnCore {
     this.edits.push(edit);
     // As a step, so that all it cancels is torn down before the loop goes on.
     this.loop.step(() => {
-      this.#edited$.next(edit);
+      for (const answer of [...this.answers.values()]) answer.edited(edit);
+      if (edit._tag === 'Stop') this.#stopped$.next();
     });
   }
 

@@ -1,4 +1,14 @@
-import { EMPTY, filter, from, isObservable, Observable, of, type ObservableInput } from 'rxjs';
+import {
+  EMPTY,
+  filter,
+  from,
+  isObservable,
+  Observable,
+  of,
+  type ObservableInput,
+  type Observer,
+  type Subscription,
+} from 'rxjs';
 
 const hasMethod = <K extends PropertyKey>(value: unknown, key: K): value is Record<K, () => unknown> =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
@@ -79,4 +89,19 @@ export const valuesOf = <Value>(given: Value | ObservableInput<Value | void> | v
 /** Leaves a Promise that nobody waits for any more without an unhandled rejection. */
 export const ignore = (given: unknown): void => {
   if (isThenable(given)) given.then(noop, noop);
+};
+
+/**
+ * Subscribes as part of `whole`, as an operator does to its source: whoever unsubscribes `whole` reaches `source$`, also in
+ * the middle of a synchronous emission, when `subscribe` has not given its Subscription yet. The observer must not throw.
+ */
+export const follow = <Value>(
+  source$: Observable<Value>,
+  whole: Subscription,
+  observer: Partial<Observer<Value>>,
+): void => {
+  new Observable<Value>(subscriber => {
+    whole.add(subscriber);
+    if (!subscriber.closed) source$.subscribe(subscriber);
+  }).subscribe(observer);
 };
