@@ -89,9 +89,12 @@ const blocks = ({ content }: MessageInput): readonly ContentBlockParam[] =>
 /** The calls that are to be answered: those behind the last `fallback` block, since what is before it was refused. */
 export const callsOf = (message: MessageInput): readonly ToolUseBlock[] => {
   if (message.role !== 'assistant') return [];
-  const all = blocks(message);
-  const behind = all.map(block => block.type).lastIndexOf('fallback') + 1;
-  return all.slice(behind).filter((block): block is ToolUseBlock => block.type === 'tool_use');
+  let calls: ToolUseBlock[] = [];
+  for (const block of blocks(message)) {
+    if (block.type === 'tool_use') calls.push(block);
+    else if (block.type === 'fallback') calls = [];
+  }
+  return calls;
 };
 
 const resultsOf = (message: MessageParam): readonly ToolResultBlockParam[] =>

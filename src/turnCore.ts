@@ -402,4 +402,8 @@ export class TurnCore {
 }
 
 /** A result as it is sent: what was thrown stays here. */
-const sent = ({ error: _, ...result }: ToolResult): ToolResultBlockParam => result;
+const sent = (result: ToolResult): ToolResultBlockParam => {
+  if (!('error' in result)) return result;
+  const { error: _, ...rest } = result;
+  return rest;
+};

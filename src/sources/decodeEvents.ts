@@ -17,6 +17,8 @@ export interface DecodeConfig {
   readonly requestId?: string | undefined;
   /** Takes secrets out of what an error quotes. */
   readonly scrub?: Scrub | undefined;
+  /** Called when the body has been read to its end. */
+  readonly done?: (() => void) | undefined;
 }
 
 /** Throws what an event that tells of an error, or is none of a reply, comes to. */
@@ -106,6 +108,7 @@ export const decodeEvents =
           // The reply was complete: how its connection ended does not matter.
           error: (error: unknown) => (stopped ? subscriber.complete() : subscriber.error(error)),
           complete: () => {
+            config.done?.();
             if (stopped) subscriber.complete();
             else {
               subscriber.error(

@@ -1,18 +1,17 @@
 import {
   catchError,
   defer,
-  finalize,
   from,
   identity,
   map,
   mergeMap,
+  Observable,
   of,
   take,
   tap,
   throwError,
   throwIfEmpty,
   type MonoTypeOperatorFunction,
-  type Observable,
 } from 'rxjs';
 import {
   environment,
@@ -245,7 +244,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
     count: () => number,
     read: Read<T>,
   ): Observable<T> =>
-    defer(() => {
+    new Observable(subscriber => {
       const retries = count();
       const controller = new AbortController();
       const started = Date.now();
@@ -274,30 +273,31 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
         const details = { headers: maskedHeaders(Object.entries(sent)), body: shown(parsed(body), scrub) };
         log.debug(`POST ${path} request`, details);
       }
-      return defer(() =>
-        fetch(address, { method: 'POST', headers: sent, body, signal: controller.signal }),
-      ).pipe(
-        limitWait(timeout, `No response within ${timeout} ms.`),
-        // As one does that something cancels: a Promise would reject.
-        throwIfEmpty(() => new APIConnectionError('The fetch completed without a response.')),
-        mergeMap(response => {
-          const { status } = response;
-          exchange = new Exchange(response, scrub, () => {
-            open = false;
-          });
-          tell(String(status));
-          return status >= 200 && status < 300 ? read(exchange) : refuse(exchange);
-        }),
-        catchError((thrown: unknown) => {
-          const error = connectionError(thrown, scrub, exchange?.requestId);
-          if (error.status === undefined || error.status < 300) tell(`failed (${error.message})`);
-          return throwError(() => error);
-        }),
-        finalize(() => {
-          if (!told) tell('cancelled');
-          if (open) controller.abort();
-        }),
-      );
+      defer(() => fetch(address, { method: 'POST', headers: sent, body, signal: controller.signal }))
+        .pipe(
+          limitWait(timeout, `No response within ${timeout} ms.`),
+          // As one does that something cancels: a Promise would reject.
+          throwIfEmpty(() => new APIConnectionError('The fetch completed without a response.')),
+          mergeMap(response => {
+            const { status } = response;
+            exchange = new Exchange(response, scrub, () => {
+              open = false;
+            });
+            tell(String(status));
+            return status >= 200 && status < 300 ? read(exchange) : refuse(exchange);
+          }),
+          catchError((thrown: unknown) => {
+            const error = connectionError(thrown, scrub, exchange?.requestId);
+            if (error.status === undefined || error.status < 300) tell(`failed (${error.message})`);
+            return throwError(() => error);
+          }),
+        )
+        .subscribe(subscriber);
+      // Behind the teardown of the fetch and of its body.
+      subscriber.add(() => {
+        if (!told) tell('cancelled');
+        if (open) controller.abort();
+      });
     });
 
   const send = <T>(request: MessageCreateParams, stream: true | undefined, read: Read<T>): Observable<T> =>
@@ -328,7 +328,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
     );
 
   const readEvents: Read<MessageStreamEvent> = exchange => {
-    const { response, done } = exchange;
+    const { response } = exchange;
     // Servers that cannot stream, and proxies in trouble, answer with a document.
     if (/\b(json|html)\b/.test(response.headers.get('content-type') ?? '')) {
       return readText(exchange, (text): never => {
@@ -336,7 +336,6 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
       }).pipe(limitWait(idleTimeout, `The response did not end within ${idleTimeout} ms.`, exchange));
     }
     return bodyChunks(response.body).pipe(
-      tap({ complete: done }),
       limitSilence(idleTimeout, `The stream was silent for ${idleTimeout} ms.`, exchange),
       decodeEvents(exchange),
       logged('event', exchange),

@@ -13,8 +13,11 @@ interface Written {
   readonly text: string;
 }
 
-const startsWith = (messages: readonly unknown[], start: readonly unknown[]): boolean =>
-  start.length <= messages.length && start.every((message, index) => message === messages[index]);
+const startsWith = (messages: readonly unknown[], start: readonly unknown[]): boolean => {
+  let index = 0;
+  while (index < start.length && start[index] === messages[index]) index++;
+  return index === start.length && index <= messages.length;
+};
 
 /**
  * A writer of request bodies: gives the text that `JSON.stringify({ ...params })` gives, but remembers that of every
