@@ -501,7 +501,7 @@ class Run implements TurnLoop {
   #run(core: TurnCore): Observable<readonly ToolResult[] | undefined> {
     if (core.toolRun$ === undefined) {
       const results$ = new AsyncSubject<readonly ToolResult[] | undefined>();
-      core.toolRun$ = results$.asObservable();
+      core.toolRun$ = results$;
       this.#follow(
         answerCalls(core, this.#bench, core.toolCalls),
         results => {

@@ -295,16 +295,17 @@ const log = ({ logger }: ToolBench, call: ToolUseBlock, input: unknown, error: u
 };
 
 /**
- * Runs a tool, and emits its last output. The others are reported as they come, and so, of an Observable or an async
- * iterable, is the last: nobody knows of it yet that it is, unless it comes synchronously.
+ * Runs a tool, and emits its last output as the result. The others are reported as they come, and so, of an Observable or
+ * an async iterable, is the last: nobody knows of it yet that it is, unless it comes synchronously.
  */
-const outputOf = (
+const resultOf = (
+  bench: ToolBench,
   tool: RunnableTool,
   input: unknown,
   call: ToolUseBlock,
   progress: (value: ToolOutput) => void,
-): Observable<ToolOutput> =>
-  new Observable(subscriber => {
+): Observable<ToolResult> =>
+  new Observable<ToolResult>(subscriber => {
     let single = false;
     const watched: RunnableTool<unknown> = {
       name: tool.name,
@@ -334,13 +335,18 @@ const outputOf = (
       },
       complete: () => {
         // It has given one, or it would have failed.
-        subscriber.next(latest as ToolOutput);
+        subscriber.next(answer(call, latest as ToolOutput));
         subscriber.complete();
       },
     });
     synchronous = false;
     if (!subscriber.closed) report();
-  });
+  }).pipe(
+    catchError((error: unknown) => {
+      log(bench, call, input, error);
+      return of(failure(call, error));
+    }),
+  );
 
 const run = (
   core: TurnCore,
@@ -359,15 +365,9 @@ const run = (
       core.report({ type: 'start', call, input });
       // Whoever saw it start may have ended the run.
       if (bench.closed()) return EMPTY;
-      return outputOf(tool, input, call, value => {
+      return resultOf(bench, tool, input, call, value => {
         core.report({ type: 'progress', call, value });
-      }).pipe(
-        map(output => answer(call, output)),
-        catchError((error: unknown) => {
-          log(bench, call, input, error);
-          return of(failure(call, error));
-        }),
-      );
+      });
     }),
   );
 
@@ -553,7 +553,8 @@ export const answerCalls = (
         const result = core.hooked.get(core.keyOf(call)) ?? bench.ran.get(call);
         if (result !== undefined) known.set(call.id, result);
       }
-      const inPlace = (): readonly ToolResult[] => {
+      const inPlace = (changed: readonly ToolResult[]): readonly ToolResult[] => {
+        for (const result of changed) known.set(result.tool_use_id, result);
         const answered = results.map(result => known.get(result.tool_use_id) ?? result);
         // By these very blocks: a takeover may hold copies of those that have run.
         calls.forEach((call, index) => {
@@ -563,12 +564,8 @@ export const answerCalls = (
         return answered;
       };
       const fresh = results.filter(({ tool_use_id }) => !known.has(tool_use_id));
-      if (fresh.length === 0) return of(inPlace());
-      return applyHooks(core, bench, fresh).pipe(
-        map(changed => {
-          for (const result of changed) known.set(result.tool_use_id, result);
-          return inPlace();
-        }),
-      );
+      return fresh.length === 0 || core.resultHooks.length === 0
+        ? of(inPlace(fresh))
+        : applyHooks(core, bench, fresh).pipe(map(inPlace));
     }),
   );
