@@ -1,17 +1,23 @@
 import { map, mergeMap, take, throwError, timer, type Observable } from 'rxjs';
 import {
   RunnerError,
-  scripted,
   toolRunner,
-  type Message,
   type RunnableTool,
+  type ToolEvent,
   type ToolRunnerParams,
   type Turn,
 } from 'rx-tool-runner';
-import { assistant, results, runAgent, type AgentParts } from 'rx-tool-runner/testing';
+import {
+  assistant,
+  block,
+  reply,
+  results,
+  runAgent,
+  scripted,
+  user,
+  type AgentParts,
+} from 'rx-tool-runner/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { marbles } from '../support/marbles';
-import { call, calls, result, says, user } from '../support/replies';
 import { fakeTool } from '../support/tools';
 
 const params: ToolRunnerParams = {
@@ -20,11 +26,9 @@ const params: ToolRunnerParams = {
   messages: [user('go')],
 };
 
-const a = calls(call('1', 'slow'));
-const ab = calls(call('1', 'slow'), call('2', 'fast'));
-const end = says('done');
-
-const replies = mergeMap((turn: { message$: Observable<Message> }) => turn.message$);
+const a = reply.toolUse('slow');
+const ab = reply.of([block.toolUse('slow'), block.toolUse('fast')]);
+const end = reply.text('done');
 
 describe('the loop in virtual time', () => {
   const agent =
@@ -50,7 +54,11 @@ describe('the loop in virtual time', () => {
       model:  ^-!---^-!
       slow:   --^---!
     `);
-    expect(run.requests[1]?.messages).toEqual([user('go'), assistant(a), results(result('1', 'result'))]);
+    expect(run.requests[1]?.messages).toEqual([
+      user('go'),
+      assistant(a),
+      results(block.toolResult('toolu_slow', 'result')),
+    ]);
   });
 
   it('L4 the calls of a reply overlap, and their results keep call order', () => {
@@ -65,7 +73,9 @@ describe('the loop in virtual time', () => {
       slow:   -^----!
       fast:   -^-!
     `);
-    expect(run.requests[1]?.messages.at(-1)).toEqual(results(result('1', 'S'), result('2', 'F')));
+    expect(run.requests[1]?.messages.at(-1)).toEqual(
+      results(block.toolResult('toolu_slow', 'S'), block.toolResult('toolu_fast', 'F')),
+    );
   });
 
   it('L4 tool_concurrency bounds the overlap', () => {
@@ -81,17 +91,26 @@ describe('the loop in virtual time', () => {
     `);
   });
 
-  // prettier-ignore
-  it('T11 values before the last are progress, between start and end', marbles(m => {
-    const tool$ = m.cold( '-p-q-(x|)', { p: '10%', q: '90%', x: 'result' });
-    const source = scripted([m.cold('-r|', { r: a }), end]);
-    const run$ = toolRunner(source, { ...params, tools: [fakeTool('slow', () => tool$)] });
-    const seen$ = run$.pipe(
-      mergeMap(turn => turn.toolEvents$),
-      map(event => (event.type === 'progress' ? event.value : event.type)),
-    );
-    m.expect(seen$).toBeObservable('-sp-q-(xe|)', { s: 'start', p: '10%', q: '90%', x: 'result', e: 'end' });
-  }));
+  it('T11 values before the last are progress, between start and end', () => {
+    const shown = map((event: ToolEvent) => (event.type === 'progress' ? event.value : event.type));
+    runAgent(
+      parts =>
+        agent()(parts).pipe(
+          mergeMap(turn => turn.toolEvents$),
+          shown,
+        ),
+      {
+        model: ['-a|', '(b|)'],
+        replies: { a, b: end },
+        tools: { slow: ['-p-q-(x|)', { p: '10%', q: '90%', x: 'result' }] },
+        outputs: { s: 'start', p: '10%', q: '90%', x: 'result', e: 'end' },
+      },
+    ).toBe(`
+      turns:  -sp-q-(xe|)
+      model:  ^!----(^!)
+      slow:   -^----!
+    `);
+  });
 
   describe('unsubscribe', () => {
     it('while a request waits: the request is unsubscribed, nothing follows', () => {
@@ -135,13 +154,22 @@ describe('the loop in virtual time', () => {
   });
 
   describe('errors', () => {
-    // prettier-ignore
-    it('a failing request is one RunnerError with the state to resume from', marbles(m => {
-      const failing$ = m.cold('--#', {}, new Error('overloaded'));
-      const source = scripted([a, failing$]);
-      const errors$ = toolRunner(source, { ...params, tools: [fakeTool('slow', () => 'ok')] }).pipe(replies);
-      m.expect(errors$).toBeObservable('a-#', { a }, new RunnerError(new Error('overloaded'), undefined as never));
-    }));
+    it('a failing request is one RunnerError with the state to resume from', () => {
+      const error = new Error('overloaded');
+      const run = runAgent(agent(), {
+        model: ['(a|)', '--#'],
+        replies: { a },
+        error,
+        tools: { slow: '(x|)' },
+      });
+      run.toBe(`
+        turns:  a-#
+        model:  (^!)
+        model:  ^-!
+        slow:   (^!)
+      `);
+      expect(run.error).toMatchObject({ name: 'RunnerError', cause: error });
+    });
 
     it('carries cause and state', () => {
       const cause = new Error('overloaded');
