@@ -33,7 +33,6 @@ import {
   stepBy,
   stopWhen,
   streamingToolRunner,
-  scripted,
   summarizeHistory,
   takeOverHistory,
   textDeltas,
@@ -52,6 +51,7 @@ import {
   events,
   expectCancellable,
   reply,
+  scripted,
   user,
   type CancellationProbe,
 } from 'rx-tool-runner/testing';
