@@ -11,12 +11,12 @@ import {
   ignoreElements,
   map,
   mergeMap,
-  noop,
   Observable,
   of,
   take,
   takeLast,
   tap,
+  type Subscriber,
 } from 'rxjs';
 import { isObject } from './history';
 import type { Logger } from './logger';
@@ -380,7 +380,7 @@ class CallRun implements Answer {
   readonly #result$ = new AsyncSubject<ToolResult | undefined>();
   readonly #key: unknown;
   #phase: 'preparing' | 'ready' | 'started' | 'ended' = 'preparing';
-  #cancel: () => void = noop;
+  #subscriber: Subscriber<ToolResult> | undefined;
 
   constructor(
     private readonly core: TurnCore,
@@ -403,7 +403,7 @@ class CallRun implements Answer {
     }
     let result: ToolResult | undefined;
     const answered$ = new Observable<ToolResult>(subscriber => {
-      this.#cancel = () => subscriber.complete();
+      this.#subscriber = subscriber;
       this.#answered().subscribe(subscriber);
     });
     bench.follow(
@@ -419,7 +419,7 @@ class CallRun implements Answer {
   edited({ _tag }: Edit): void {
     const { core, call } = this;
     if (_tag === 'Stop') {
-      if (this.#phase === 'preparing') this.#cancel();
+      if (this.#phase === 'preparing') this.#subscriber?.complete();
     } else if (
       (_tag === 'Retry' || _tag === 'SetMessages') &&
       this.#phase !== 'ended' &&
@@ -429,7 +429,7 @@ class CallRun implements Answer {
       core.answers.delete(this.#key);
       // Should a later takeover bring the call back: it has run, if not to its end, and does not run again.
       if (this.#phase === 'started') this.#finish(failure(call, new ToolError('The call was cancelled')));
-      this.#cancel();
+      this.#subscriber?.complete();
     }
   }
 
