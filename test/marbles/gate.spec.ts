@@ -31,23 +31,16 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
-import { assistant, block, reply, results, runAgent, scripted, user } from 'rx-tool-runner/testing';
+import { assistant, reply, runAgent, scripted, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { end, histories, operatorLaws, params, play } from '../support/operatorLaws';
 import { runners } from '../support/runners';
+import { answered, draw, go, one, summary, tools, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const one = reply.toolUse('t', {}, '1');
-const two = reply.toolUse('t', {}, '2');
-const tools = [fakeTool('t', () => 'x')];
-const drawn = {
-  model: ['-(a|)', '-(c|)'],
-  replies: { a: one, b: two, c: end },
-  tools: { t: '(x|)' },
-};
+const model = ['-(a|)', '-(e|)'];
 
 const sameTurn: OperatorFunction<TurnHandle, TurnHandle> = map(turn => turn);
 
@@ -67,26 +60,27 @@ describe('gate', () => {
 
   describe.each(runners)('$runner', ({ run }) => {
     it('holds the turn while it is inside an operator: its tools start once downstream has seen it', () => {
-      const seen = runAgent(
-        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.asked))),
-        { ...drawn, tools: { t: '--(x|)' }, cold: { asked: '---(y|)' } },
-      );
+      const seen = draw(run, ({ cold }) => gate(ask(cold.asked)), {
+        model,
+        tools: { t: '--(x|)' },
+        cold: { asked: '---(y|)' },
+      });
       seen.toBe(`
-        turns:  ----a-----(c|)
+        turns:  ----a-----(e|)
         model:  ^!----^!
         t:      ----^-!
         asked:  -^--!--^--!
       `);
-      expect(seen.requests[1]?.messages).toEqual([go, assistant(one), results(block.toolResult('1', 'x'))]);
+      expect(seen.requests[1]?.messages).toEqual(answered);
     });
 
     it('without it, the same operator does not hold: the tool runs and the request goes out meanwhile', () => {
-      runAgent(({ source, tools, cold }) => run(source, { ...params, tools }).pipe(ask(cold.asked)), {
-        ...drawn,
+      draw(run, ({ cold }) => ask(cold.asked), {
+        model,
         tools: { t: '--(x|)' },
         cold: { asked: '---(y|)' },
       }).toBe(`
-        turns:  ----a--(c|)
+        turns:  ----a--(e|)
         model:  ^!-^!
         t:      -^-!
         asked:  -^--!
@@ -97,16 +91,12 @@ describe('gate', () => {
     it('holds until the operator has completed, also when it has emitted before', () => {
       const emitting = (inside$: Observable<string>) =>
         switchMap((turn: TurnHandle) => turn.message$.pipe(mergeMap(() => inside$)));
-      runAgent(
-        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(emitting(cold.inside))),
-        {
-          ...drawn,
-          model: ['-(a|)', '-'],
-          tools: { t: '-(x|)' },
-          cold: { inside: '-p-q-|' },
-          unsubscribe: '--------!',
-        },
-      ).toBe(`
+      draw(run, ({ cold }) => gate(emitting(cold.inside)), {
+        model: ['-(a|)', '-'],
+        tools: { t: '-(x|)' },
+        cold: { inside: '-p-q-|' },
+        unsubscribe: '--------!',
+      }).toBe(`
         turns:   --p-q
         model:   ^!-----^!
         t:       ------^!
@@ -115,10 +105,7 @@ describe('gate', () => {
     });
 
     it('a turn that is dropped goes its normal way, after the time that took', () => {
-      runAgent(({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.nothing))), {
-        ...drawn,
-        cold: { nothing: '--|' },
-      }).toBe(`
+      draw(run, ({ cold }) => gate(ask(cold.nothing)), { model, cold: { nothing: '--|' } }).toBe(`
         turns:    ------|
         model:    ^!-^!
         t:        ---(^!)
@@ -127,17 +114,14 @@ describe('gate', () => {
     });
 
     it('holds for ever what is never completed', () => {
-      runAgent(
-        ({ source, tools }) => run(source, { ...params, tools }).pipe(gate(switchMap(() => NEVER))),
-        drawn,
-      ).toBe(`
+      draw(run, () => gate(switchMap(() => NEVER)), { model }).toBe(`
         model:  ^!
       `);
     });
 
     it('unsubscribing unsubscribes the operator; nothing starts', () => {
-      runAgent(({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.asked))), {
-        ...drawn,
+      draw(run, ({ cold }) => gate(ask(cold.asked)), {
+        model,
         cold: { asked: '-----' },
         unsubscribe: '---!',
       }).toBe(`
@@ -147,10 +131,8 @@ describe('gate', () => {
     });
 
     it('E12 take(1) behind it: no tool runs, no further request', () => {
-      runAgent(
-        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(gate(ask(cold.asked)), take(1)),
-        { ...drawn, cold: { asked: '---(y|)' } },
-      ).toBe(`
+      draw(run, ({ cold }) => pipe(gate(ask(cold.asked)), take(1)), { model, cold: { asked: '---(y|)' } })
+        .toBe(`
         turns:  ----(a|)
         model:  ^!
         asked:  -^--!
@@ -164,8 +146,8 @@ describe('gate', () => {
           return runs$.pipe(gate(ask(cold.asked)));
         },
         {
-          ...drawn,
           model: ['-(a|)', '--(b|)'],
+          replies: { a: one, b: two },
           tools: { t: '-' },
           cold: { asked: '---(y|)' },
           unsubscribe: '------!',
@@ -239,16 +221,12 @@ describe('gate', () => {
     });
 
     it('two hold one after the other', () => {
-      runAgent(
-        ({ source, tools, cold }) =>
-          run(source, { ...params, tools }).pipe(gate(ask(cold.first)), gate(ask(cold.second))),
-        {
-          ...drawn,
-          tools: { t: '--' },
-          cold: { first: '--(y|)', second: '---(y|)' },
-          unsubscribe: '--------!',
-        },
-      ).toBe(`
+      draw(run, ({ cold }) => pipe(gate(ask(cold.first)), gate(ask(cold.second))), {
+        model,
+        tools: { t: '--' },
+        cold: { first: '--(y|)', second: '---(y|)' },
+        unsubscribe: '--------!',
+      }).toBe(`
         turns:   ------a
         model:   ^!
         t:       ------^-!
@@ -337,9 +315,6 @@ describe('gate', () => {
     });
 
     it('holds the turn of a compaction, too', () => {
-      const summary = reply.of([{ type: 'compaction', content: 'short', encrypted_content: null }], {
-        stop_reason: 'compaction',
-      });
       const kinds: string[] = [];
       const seen = play(
         run,

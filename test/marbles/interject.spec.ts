@@ -14,6 +14,7 @@ import {
   throwError,
   type MonoTypeOperatorFunction,
   type Observable,
+  type OperatorFunction,
 } from 'rxjs';
 import {
   compactWhen,
@@ -34,47 +35,29 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
-import {
-  assistant,
-  block,
-  reply,
-  results,
-  runAgent,
-  scripted,
-  user,
-  type AgentRun,
-} from 'rx-tool-runner/testing';
+import { assistant, block, reply, results, scripted, user, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { end, histories, onFirst, operatorLaws, params, play, reasons } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
+import { answered, draw, go, one, summary, tools, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 type TurnOperator = MonoTypeOperatorFunction<TurnHandle>;
 
-const go = user('go');
-const one = reply.toolUse('t', {}, '1');
-const two = reply.toolUse('t', {}, '2');
 const hm = reply.text('hm');
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(block.toolResult('1', 'x'))];
 const answeredTwice = [...answered, assistant(two), results(block.toolResult('2', 'x'))];
 const m1 = user('first');
 const m2 = user('second');
 const m3 = user('third');
 const typed = { m: m1, n: m2, o: m3 };
-const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
-  stop_reason: 'compaction',
-});
+const replies = { a: one, b: two, e: end, h: hm, s: summary };
 const failure = new Error('the socket closed');
-const drawn = { replies: { a: one, b: two, c: end, h: hm, s: summary }, tools: { t: '(x|)' } };
 
 interface Listening {
-  readonly tool: string;
   /** Behind `interject`. */
-  readonly operator: TurnOperator;
-  /** What of the run is drawn. */
-  readonly seen: (turns$: Observable<TurnHandle>) => Observable<unknown>;
+  readonly operator: OperatorFunction<TurnHandle, unknown>;
+  readonly tools: { readonly t: string };
   readonly unsubscribe: string;
 }
 
@@ -88,25 +71,20 @@ describe('interject', () => {
     const listening = (
       model: readonly string[],
       messages: string,
-      { tool = '(x|)', operator = identity, seen = identity, ...more }: Partial<Listening> = {},
+      { operator = identity, ...more }: Partial<Listening> = {},
     ): AgentRun =>
-      runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(interject(hot.typed), operator, seen),
-        {
-          model,
-          replies: drawn.replies,
-          tools: { t: tool },
-          hot: { typed: [messages, typed, failure] },
-          outputs: { p: 'append', e: 'end_turn' },
-          ...more,
-        },
-      );
+      draw(run, ({ hot }) => pipe(interject(hot.typed), operator), {
+        replies,
+        outputs: { p: 'append', f: 'end_turn' },
+        ...more,
+        model,
+        hot: { typed: [messages, typed, failure] },
+      });
 
     it('sends what arrives in a turn with the next request, behind the results', () => {
-      const seen = listening(['--(a|)', '--(c|)'], '---m-n------', { tool: '----(x|)' });
+      const seen = listening(['--(a|)', '--(e|)'], '---m-n------', { tools: { t: '----(x|)' } });
       seen.toBe(`
-        turns:  --a-----(c|)
+        turns:  --a-----(e|)
         model:  ^-!---^-!
         t:      --^---!
         typed:  ^-------!
@@ -115,9 +93,9 @@ describe('interject', () => {
     });
 
     it('what arrives before the reply, in the first request or in a later one, goes out with the one after it', () => {
-      const seen = listening(['---(a|)', '---(b|)', '-(c|)'], '-m-no--');
+      const seen = listening(['---(a|)', '---(b|)', '-(e|)'], '-m-no--');
       seen.toBe(`
-        turns:  ---a--b(c|)
+        turns:  ---a--b(e|)
         model:  ^--!
         model:  ---^--!
         model:  ------^!
@@ -134,9 +112,9 @@ describe('interject', () => {
     });
 
     it('keeps a run alive that would have ended', () => {
-      const seen = listening(['---(h|)', '---(c|)'], '-m-------n-', { seen: reasons });
+      const seen = listening(['---(h|)', '---(e|)'], '-m-------n-', { operator: reasons });
       seen.toBe(`
-        turns:  ---p--(e|)
+        turns:  ---p--(f|)
         model:  ^--!
         model:  ---^--!
         typed:  ^-----!
@@ -145,18 +123,18 @@ describe('interject', () => {
     });
 
     it('in a final turn that something else keeps open', () => {
-      const seen = runAgent(
-        ({ source, hot, cold }) =>
-          run(source, params).pipe(
-            tap(turn => {
-              if (turn.index === 0) turn.onContinue(() => cold.wait);
-            }),
-            interject(hot.typed),
-          ),
-        { ...drawn, model: ['--(h|)', '--(c|)'], hot: { typed: ['---m--', typed] }, cold: { wait: '---|' } },
-      );
+      const waiting = (wait$: Observable<unknown>): TurnOperator =>
+        tap(turn => {
+          if (turn.index === 0) turn.onContinue(() => wait$);
+        });
+      const seen = draw(run, ({ hot, cold }) => pipe(waiting(cold.wait), interject(hot.typed)), {
+        model: ['--(h|)', '--(e|)'],
+        replies,
+        hot: { typed: ['---m--', typed] },
+        cold: { wait: '---|' },
+      });
       seen.toBe(`
-        turns:  --h----(c|)
+        turns:  --h----(e|)
         model:  ^-!--^-!
         typed:  ^------!
         wait:   --^--!
@@ -168,17 +146,12 @@ describe('interject', () => {
       ['interject, pauseWhile', (listen, pause) => pipe(listen, pause)],
       ['pauseWhile, interject', (listen, pause) => pipe(pause, listen)],
     ])('E17 what is typed while paused goes out with the request that waited: %s', (_, order) => {
-      const seen = runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(order(interject(hot.typed), pauseWhile(hot.paused))),
-        {
-          ...drawn,
-          model: ['--(a|)', '--(c|)'],
-          hot: { typed: ['---m-n----', typed], paused: ['-t-----f-----', { t: true, f: false }] },
-        },
-      );
+      const seen = draw(run, ({ hot }) => order(interject(hot.typed), pauseWhile(hot.paused)), {
+        model: ['--(a|)', '--(e|)'],
+        hot: { typed: ['---m-n----', typed], paused: ['-t-----f-----', { t: true, f: false }] },
+      });
       seen.toBe(`
-        turns:   --a------(c|)
+        turns:   --a------(e|)
         model:   ^-!----^-!
         t:       --(^!)
         typed:   ^--------!
@@ -191,17 +164,12 @@ describe('interject', () => {
       ['interject, stepBy', (listen, step) => pipe(listen, step)],
       ['stepBy, interject', (listen, step) => pipe(step, listen)],
     ])('E17 what is typed while a step is waited for goes out with it: %s', (_, order) => {
-      const seen = runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(order(interject(hot.typed), stepBy(hot.steps))),
-        {
-          ...drawn,
-          model: ['--(a|)', '--(c|)'],
-          hot: { typed: ['---m-n----', typed], steps: '-------s-----' },
-        },
-      );
+      const seen = draw(run, ({ hot }) => order(interject(hot.typed), stepBy(hot.steps)), {
+        model: ['--(a|)', '--(e|)'],
+        hot: { typed: ['---m-n----', typed], steps: '-------s-----' },
+      });
       seen.toBe(`
-        turns:  --a------(c|)
+        turns:  --a------(e|)
         model:  ^-!----^-!
         t:      --(^!)
         typed:  ^--------!
@@ -279,18 +247,13 @@ describe('interject', () => {
     });
 
     it('two of them: what arrives in a turn goes out in the order it came', () => {
-      const seen = runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(interject(hot.upper), interject(hot.lower)),
-        {
-          ...drawn,
-          model: ['-(a|)', '-(c|)'],
-          tools: { t: '-----(x|)' },
-          hot: { upper: ['--m-o---', typed], lower: ['---n----', typed] },
-        },
-      );
+      const seen = draw(run, ({ hot }) => pipe(interject(hot.upper), interject(hot.lower)), {
+        model: ['-(a|)', '-(e|)'],
+        tools: { t: '-----(x|)' },
+        hot: { upper: ['--m-o---', typed], lower: ['---n----', typed] },
+      });
       seen.toBe(`
-        turns:  -a-----(c|)
+        turns:  -a-----(e|)
         model:  ^!----^!
         t:      -^----!
         upper:  ^------!
@@ -331,11 +294,11 @@ describe('interject', () => {
     });
 
     it('typed during a compaction: goes out behind the summary', () => {
-      const seen = listening(['-(a|)', '---(s|)', '-(c|)'], '--m---', {
+      const seen = listening(['-(a|)', '---(s|)', '-(e|)'], '--m---', {
         operator: compactWhen(onFirst(true)),
       });
       seen.toBe(`
-        turns:  -a--s(c|)
+        turns:  -a--s(e|)
         model:  ^!
         model:  -^--!
         model:  ----^!
@@ -346,12 +309,11 @@ describe('interject', () => {
     });
 
     it('typed during the compaction of a final turn: keeps the run alive', () => {
-      const seen = listening(['-(h|)', '---(s|)', '-(c|)'], '--m---', {
-        operator: compactWhen(onFirst(true)),
-        seen: reasons,
+      const seen = listening(['-(h|)', '---(s|)', '-(e|)'], '--m---', {
+        operator: pipe(compactWhen(onFirst(true)), reasons),
       });
       seen.toBe(`
-        turns:  -e--p(e|)
+        turns:  -f--p(f|)
         model:  ^!
         model:  -^--!
         model:  ----^!
@@ -361,11 +323,11 @@ describe('interject', () => {
     });
 
     it('typed while a summary is asked for: goes out behind it', () => {
-      const seen = listening(['-(a|)', '---(h|)', '-(c|)'], '--m---', {
+      const seen = listening(['-(a|)', '---(h|)', '-(e|)'], '--m---', {
         operator: summarizeHistory({ threshold: 14 }),
       });
       seen.toBe(`
-        turns:  -a---(c|)
+        turns:  -a---(e|)
         model:  ^!
         model:  -^--!
         model:  ----^!
@@ -390,15 +352,15 @@ describe('interject', () => {
     });
 
     it('its completion changes nothing', () => {
-      listening(['---(c|)'], '-|', { seen: reasons }).toBe(`
-        turns:  ---(e|)
+      listening(['---(e|)'], '-|', { operator: reasons }).toBe(`
+        turns:  ---(f|)
         model:  ^--!
         typed:  ^!
       `);
     });
 
     it('its error is that of the run at the end of the turn, when the tools have finished', () => {
-      const seen = listening(['---(a|)'], '-m#', { tool: '---(x|)' });
+      const seen = listening(['---(a|)'], '-m#', { tools: { t: '---(x|)' } });
       seen.toBe(`
         turns:  ---a--#
         model:  ^--!
@@ -465,7 +427,7 @@ describe('interject', () => {
     });
 
     it('listens no longer than the run lasts: an unsubscribe', () => {
-      listening(['----(c|)'], '-m-n----', { unsubscribe: '--!' }).toBe(`
+      listening(['----(e|)'], '-m-n----', { unsubscribe: '--!' }).toBe(`
         model:  ^-!
         typed:  ^-!
       `);

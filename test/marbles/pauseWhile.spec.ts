@@ -1,7 +1,6 @@
 import {
   BehaviorSubject,
   EMPTY,
-  identity,
   NEVER,
   of,
   pipe,
@@ -27,44 +26,25 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
-import {
-  assistant,
-  block,
-  reply,
-  results,
-  runAgent,
-  scripted,
-  user,
-  type AgentRun,
-} from 'rx-tool-runner/testing';
+import { reply, scripted, user, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { marbles } from '../support/marbles';
 import { end, histories, onFirst, operatorLaws, params, play, reasons } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
+import { answered, draw, go, one, tools } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
 
 type TurnOperator = MonoTypeOperatorFunction<TurnHandle>;
 
-const go = user('go');
-const one = reply.toolUse('t', {}, '1');
-const two = reply.toolUse('t', {}, '2');
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(block.toolResult('1', 'x'))];
-const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
-  stop_reason: 'compaction',
-});
-const drawn = { replies: { a: one, b: two, c: end, s: summary }, tools: { t: '(x|)' } };
 /** Whether it is paused. */
 const state = { t: true, f: false };
 const failure = new Error('paused$ failed');
 
 interface Pausing {
-  readonly tool: string;
   /** What `paused$` gives as it is subscribed to. */
   readonly initially: readonly boolean[];
-  /** What of the run is drawn. */
-  readonly seen: (turns$: Observable<TurnHandle>) => Observable<unknown>;
+  readonly tools: { readonly t: string };
   readonly unsubscribe: string;
 }
 
@@ -91,24 +71,17 @@ describe('pauseWhile', () => {
     const pausing = (
       model: readonly string[],
       paused: string,
-      { tool = '(x|)', initially = [], seen = identity, ...more }: Partial<Pausing> = {},
+      { initially = [], ...more }: Partial<Pausing> = {},
     ): AgentRun =>
-      runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(pauseWhile(hot.paused.pipe(startWith(...initially))), seen),
-        {
-          model,
-          replies: drawn.replies,
-          tools: { t: tool },
-          hot: { paused: [paused, state, failure] },
-          outputs: { s: 'stop', e: 'end_turn' },
-          ...more,
-        },
-      );
+      draw(run, ({ hot }) => pauseWhile(hot.paused.pipe(startWith(...initially))), {
+        ...more,
+        model,
+        hot: { paused: [paused, state, failure] },
+      });
 
     it('sends no request while the latest value is true', () => {
-      pausing(['--(a|)', '--(b|)', '-(c|)'], '-t-----f-t-tft--f---t-').toBe(`
-        turns:   --a------b---(c|)
+      pausing(['--(a|)', '--(b|)', '-(e|)'], '-t-----f-t-tft--f---t-').toBe(`
+        turns:   --a------b---(e|)
         model:   ^-!----^-!--^!
         t:       --(^!)---(^!)
         paused:  ^------------!
@@ -116,8 +89,8 @@ describe('pauseWhile', () => {
     });
 
     it('what is under way goes on: a request and its tools', () => {
-      pausing(['---(a|)', '-(c|)'], '-t-------f-----', { tool: '---(x|)' }).toBe(`
-        turns:   ---a------(c|)
+      pausing(['---(a|)', '-(e|)'], '-t-------f-----', { tools: { t: '---(x|)' } }).toBe(`
+        turns:   ---a------(e|)
         model:   ^--!-----^!
         t:       ---^--!
         paused:  ^---------!
@@ -125,8 +98,8 @@ describe('pauseWhile', () => {
     });
 
     it('is watched from subscription on: a pause that is over by then holds nothing up', () => {
-      pausing(['----(a|)', '-(c|)'], '-t-f------').toBe(`
-        turns:   ----a(c|)
+      pausing(['----(a|)', '-(e|)'], '-t-f------').toBe(`
+        turns:   ----a(e|)
         model:   ^---!
         model:   ----^!
         t:       ----(^!)
@@ -144,15 +117,19 @@ describe('pauseWhile', () => {
     });
 
     it('paused before the start: not even the first request is sent', () => {
-      pausing(['--(c|)'], '----f------', { initially: [true] }).toBe(`
-        turns:   ------(c|)
+      pausing(['--(e|)'], '----f------', { initially: [true] }).toBe(`
+        turns:   ------(e|)
         model:   ----^-!
         paused:  ^-----!
       `);
     });
 
     it('a final turn is not held: no request follows', () => {
-      pausing(['--(c|)'], '-t----', { seen: reasons }).toBe(`
+      draw(run, ({ hot }) => pipe(pauseWhile(hot.paused), reasons), {
+        model: ['--(e|)'],
+        hot: { paused: ['-t----', state] },
+        outputs: { e: 'end_turn' },
+      }).toBe(`
         turns:   --(e|)
         model:   ^-!
         paused:  ^-!
@@ -160,8 +137,8 @@ describe('pauseWhile', () => {
     });
 
     it('completes while it is not paused: nothing pauses any more', () => {
-      pausing(['---(a|)', '-(c|)'], '-tf|').toBe(`
-        turns:   ---a(c|)
+      pausing(['---(a|)', '-(e|)'], '-tf|').toBe(`
+        turns:   ---a(e|)
         model:   ^--!
         model:   ---^!
         t:       ---(^!)
@@ -170,7 +147,11 @@ describe('pauseWhile', () => {
     });
 
     it('completes while it is paused, nothing can end the pause: the run is stopped', () => {
-      pausing(['--(a|)'], '-t---|', { seen: reasons }).toBe(`
+      draw(run, ({ hot }) => pipe(pauseWhile(hot.paused), reasons), {
+        model: ['--(a|)'],
+        hot: { paused: ['-t---|', state] },
+        outputs: { s: 'stop' },
+      }).toBe(`
         turns:   -----(s|)
         model:   ^-!
         t:       --(^!)
@@ -274,17 +255,12 @@ describe('pauseWhile', () => {
         ['left', 'right'],
         ['right', 'left'],
       ] as const) {
-        const seen = runAgent(
-          ({ source, tools, hot }) =>
-            run(source, { ...params, tools }).pipe(pauseWhile(hot[inner]), pauseWhile(hot[outer])),
-          {
-            ...drawn,
-            model: ['--(a|)', '--(b|)', '--(c|)'],
-            hot: { left: ['-t--f----t---ft-f-----', state], right: ['-t-----f-t-----f-t----', state] },
-          },
-        );
+        const seen = draw(run, ({ hot }) => pipe(pauseWhile(hot[inner]), pauseWhile(hot[outer])), {
+          model: ['--(a|)', '--(b|)', '--(e|)'],
+          hot: { left: ['-t--f----t---ft-f-----', state], right: ['-t-----f-t-----f-t----', state] },
+        });
         seen.toBe(`
-          turns:  --a------b--------(c|)
+          turns:  --a------b--------(e|)
           model:  ^-!----^-!------^-!
           t:      --(^!)---(^!)
           left:   ^-----------------!
@@ -298,17 +274,12 @@ describe('pauseWhile', () => {
         (pause: TurnOperator, step: TurnOperator) => pipe(pause, step),
         (pause: TurnOperator, step: TurnOperator) => pipe(step, pause),
       ]) {
-        const seen = runAgent(
-          ({ source, tools, hot }) =>
-            run(source, { ...params, tools }).pipe(order(pauseWhile(hot.paused), stepBy(hot.steps))),
-          {
-            ...drawn,
-            model: ['--(a|)', '--(c|)'],
-            hot: { paused: ['---t----f------', state], steps: '-----n---------' },
-          },
-        );
+        const seen = draw(run, ({ hot }) => order(pauseWhile(hot.paused), stepBy(hot.steps)), {
+          model: ['--(a|)', '--(e|)'],
+          hot: { paused: ['---t----f------', state], steps: '-----n---------' },
+        });
         seen.toBe(`
-          turns:   --a-------(c|)
+          turns:   --a-------(e|)
           model:   ^-!-----^-!
           t:       --(^!)
           paused:  ^---------!
@@ -321,17 +292,12 @@ describe('pauseWhile', () => {
       ['pauseWhile, interject', (pause, listen) => pipe(pause, listen)],
       ['interject, pauseWhile', (pause, listen) => pipe(listen, pause)],
     ])('E17 a message typed while paused goes out with the gated request: %s', (_, order) => {
-      const seen = runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(order(pauseWhile(hot.paused), interject(hot.typed))),
-        {
-          ...drawn,
-          model: ['--(a|)', '-(c|)'],
-          hot: { paused: ['-t---f--', state], typed: ['---m----', { m: user('by the way') }] },
-        },
-      );
+      const seen = draw(run, ({ hot }) => order(pauseWhile(hot.paused), interject(hot.typed)), {
+        model: ['--(a|)', '-(e|)'],
+        hot: { paused: ['-t---f--', state], typed: ['---m----', { m: user('by the way') }] },
+      });
       seen.toBe(`
-        turns:   --a---(c|)
+        turns:   --a---(e|)
         model:   ^-!--^!
         t:       --(^!)
         paused:  ^-----!
@@ -350,13 +316,12 @@ describe('pauseWhile', () => {
     });
 
     it('a compaction waits, and so does the request behind it when a pause begins meanwhile', () => {
-      const seen = runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(pauseWhile(hot.paused), compactWhen(onFirst(true))),
-        { ...drawn, model: ['--(a|)', '---(s|)', '-(c|)'], hot: { paused: ['-t--f-t---f--', state] } },
-      );
+      const seen = draw(run, ({ hot }) => pipe(pauseWhile(hot.paused), compactWhen(onFirst(true))), {
+        model: ['--(a|)', '---(s|)', '-(e|)'],
+        hot: { paused: ['-t--f-t---f--', state] },
+      });
       seen.toBe(`
-        turns:   --a----s---(c|)
+        turns:   --a----s---(e|)
         model:   ^-!-^--!--^!
         t:       --(^!)
         paused:  ^----------!
@@ -365,16 +330,17 @@ describe('pauseWhile', () => {
     });
 
     it('a compaction after the final turn waits, too', () => {
-      const seen = runAgent(
-        ({ source, hot }) =>
-          run(source, params).pipe(
+      const seen = draw(
+        run,
+        ({ hot }) =>
+          pipe(
             pauseWhile(hot.paused),
             compactWhen(() => true),
           ),
-        { ...drawn, model: ['--(c|)', '-(s|)'], hot: { paused: ['-t--f-', state] } },
+        { model: ['--(e|)', '-(s|)'], hot: { paused: ['-t--f-', state] } },
       );
       seen.toBe(`
-        turns:   --c--(s|)
+        turns:   --e--(s|)
         model:   ^-!-^!
         paused:  ^----!
       `);

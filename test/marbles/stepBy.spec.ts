@@ -1,16 +1,4 @@
-import {
-  EMPTY,
-  identity,
-  map,
-  mergeMap,
-  NEVER,
-  of,
-  pipe,
-  share,
-  Subject,
-  throwError,
-  type Observable,
-} from 'rxjs';
+import { EMPTY, map, mergeMap, NEVER, of, pipe, share, Subject, throwError, type Observable } from 'rxjs';
 import {
   compactWhen,
   interject,
@@ -28,7 +16,6 @@ import {
   block,
   reply,
   results,
-  runAgent,
   scripted,
   user,
   type AgentRun,
@@ -37,27 +24,10 @@ import {
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { end, histories, onFirst, operatorLaws, params, play, reasons } from '../support/operatorLaws';
 import { lastSettled, runners, watch } from '../support/runners';
-import { fakeTool } from '../support/tools';
+import { answered, draw, go, one, summary, tools, two } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
-const go = user('go');
-const one = reply.toolUse('t', {}, '1');
-const two = reply.toolUse('t', {}, '2');
-const tools = [fakeTool('t', () => 'x')];
-const answered = [go, assistant(one), results(block.toolResult('1', 'x'))];
-const summary = reply.of([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
-  stop_reason: 'compaction',
-});
 const failure = new Error('the notifier failed');
-
-const drawn = { replies: { a: one, b: two, c: end, s: summary }, tools: { t: '(x|)' } };
-
-interface Stepping {
-  readonly tool: string;
-  /** What of the run is drawn. */
-  readonly seen: (turns$: Observable<TurnHandle>) => Observable<unknown>;
-  readonly unsubscribe: string;
-}
 
 expectNothingUnhandled();
 
@@ -70,20 +40,12 @@ describe('stepBy', () => {
     const stepping = (
       model: readonly string[],
       clicks: Drawn,
-      { tool = '(x|)', seen = identity, ...more }: Partial<Stepping> = {},
-    ): AgentRun =>
-      runAgent(({ source, tools, hot }) => run(source, { ...params, tools }).pipe(stepBy(hot.clicks), seen), {
-        model,
-        replies: drawn.replies,
-        tools: { t: tool },
-        hot: { clicks },
-        outputs: { t: 'tool_use', s: 'stop', e: 'end_turn' },
-        ...more,
-      });
+      more: { readonly tools?: { readonly t: string }; readonly unsubscribe?: string } = {},
+    ): AgentRun => draw(run, ({ hot }) => stepBy(hot.clicks), { ...more, model, hot: { clicks } });
 
     it('lets each request but the first wait for a notification', () => {
-      stepping(['--(a|)', '--(b|)', '--(c|)'], '-----n------n------').toBe(`
-        turns:   --a----b------(c|)
+      stepping(['--(a|)', '--(b|)', '--(e|)'], '-----n------n------').toBe(`
+        turns:   --a----b------(e|)
         model:   ^-!--^-!----^-!
         t:       --(^!)-(^!)
         clicks:  ^-------------!
@@ -91,8 +53,8 @@ describe('stepBy', () => {
     });
 
     it('lets the tools run before the step', () => {
-      stepping(['-(a|)', '-(c|)'], '------n--------', { tool: '--(x|)' }).toBe(`
-        turns:   -a-----(c|)
+      stepping(['-(a|)', '-(e|)'], '------n--------', { tools: { t: '--(x|)' } }).toBe(`
+        turns:   -a-----(e|)
         model:   ^!----^!
         t:       -^-!
         clicks:  ^------!
@@ -100,8 +62,8 @@ describe('stepBy', () => {
     });
 
     it('counts notifications that come early, each once', () => {
-      stepping(['---(a|)', '---(b|)', '---(a|)', '-(c|)'], '-n--n-----------n---').toBe(`
-        turns:   ---a--b--a-------(c|)
+      stepping(['---(a|)', '---(b|)', '---(a|)', '-(e|)'], '-n--n-----------n---').toBe(`
+        turns:   ---a--b--a-------(e|)
         model:   ^--!
         model:   ---^--!
         model:   ------^--!------^!
@@ -112,12 +74,12 @@ describe('stepBy', () => {
     });
 
     it('counts those that come with the subscription', () => {
-      const seen = runAgent(
-        ({ source, tools, cold }) => run(source, { ...params, tools }).pipe(stepBy(cold.clicks)),
-        { ...drawn, model: ['-(a|)', '-(b|)', '-(c|)'], cold: { clicks: '(nn)' } },
-      );
+      const seen = draw(run, ({ cold }) => stepBy(cold.clicks), {
+        model: ['-(a|)', '-(b|)', '-(e|)'],
+        cold: { clicks: '(nn)' },
+      });
       seen.toBe(`
-        turns:   -ab(c|)
+        turns:   -ab(e|)
         model:   ^!
         model:   -^!
         model:   --^!
@@ -128,7 +90,11 @@ describe('stepBy', () => {
     });
 
     it('a notifier that completes with none left stops the run', () => {
-      stepping(['--(a|)', '--(b|)'], '----n-----|', { seen: reasons }).toBe(`
+      draw(run, ({ hot }) => pipe(stepBy(hot.clicks), reasons), {
+        model: ['--(a|)', '--(b|)'],
+        hot: { clicks: '----n-----|' },
+        outputs: { t: 'tool_use', s: 'stop' },
+      }).toBe(`
         turns:   ----t-----(s|)
         model:   ^-!-^-!
         t:       --(^!)
@@ -138,7 +104,11 @@ describe('stepBy', () => {
     });
 
     it('one that has completed stops it when none is left, not before', () => {
-      stepping(['--(a|)', '--(b|)'], '-n|', { seen: reasons }).toBe(`
+      draw(run, ({ hot }) => pipe(stepBy(hot.clicks), reasons), {
+        model: ['--(a|)', '--(b|)'],
+        hot: { clicks: '-n|' },
+        outputs: { t: 'tool_use', s: 'stop' },
+      }).toBe(`
         turns:   --t-(s|)
         model:   ^-!
         model:   --^-!
@@ -149,7 +119,11 @@ describe('stepBy', () => {
     });
 
     it('the request that is on its way is answered when the notifier completes', () => {
-      stepping(['----(c|)'], '--|', { seen: reasons }).toBe(`
+      draw(run, ({ hot }) => pipe(stepBy(hot.clicks), reasons), {
+        model: ['----(e|)'],
+        hot: { clicks: '--|' },
+        outputs: { e: 'end_turn' },
+      }).toBe(`
         turns:   ----(e|)
         model:   ^---!
         clicks:  ^-!
@@ -170,14 +144,15 @@ describe('stepBy', () => {
     it('resumed from unanswered calls, too: the turn that shows them comes before the first request', () => {
       const state = { ...lastSettled(play(run, [end], stepBy(EMPTY))).state, messages: [go, assistant(one)] };
       const kinds = mergeMap(({ kind, message$ }: TurnHandle) => message$.pipe(map(() => kind)));
-      const seen = runAgent(
-        ({ source, tools, hot }) => run(source, { ...params, tools, state }).pipe(stepBy(hot.clicks), kinds),
+      const seen = draw(
+        run,
+        ({ hot }) => pipe(stepBy(hot.clicks), kinds),
         {
-          ...drawn,
-          model: ['-(b|)', '-(c|)'],
+          model: ['-(b|)', '-(e|)'],
           hot: { clicks: '---n-' },
           outputs: { r: 'resumed', n: 'reply' },
         },
+        { state },
       );
       seen.toBe(`
         turns:   rn--(n|)
@@ -245,17 +220,12 @@ describe('stepBy', () => {
     });
 
     it('two of them each take a notification of their own', () => {
-      const seen = runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(stepBy(hot.left), stepBy(hot.right)),
-        {
-          ...drawn,
-          model: ['-(a|)', '-(b|)', '-(c|)'],
-          hot: { left: '---n---------n---', right: '------n-n--------' },
-        },
-      );
+      const seen = draw(run, ({ hot }) => pipe(stepBy(hot.left), stepBy(hot.right)), {
+        model: ['-(a|)', '-(b|)', '-(e|)'],
+        hot: { left: '---n---------n---', right: '------n-n--------' },
+      });
       seen.toBe(`
-        turns:  -a-----b------(c|)
+        turns:  -a-----b------(e|)
         model:  ^!----^!-----^!
         t:      -(^!)--(^!)
         left:   ^-------------!
@@ -281,13 +251,12 @@ describe('stepBy', () => {
     });
 
     it('a compaction takes none: the turn before it has', () => {
-      const seen = runAgent(
-        ({ source, tools, hot }) =>
-          run(source, { ...params, tools }).pipe(stepBy(hot.clicks), compactWhen(onFirst(true))),
-        { ...drawn, model: ['-(a|)', '-(s|)', '-(c|)'], hot: { clicks: '----n-' } },
-      );
+      const seen = draw(run, ({ hot }) => pipe(stepBy(hot.clicks), compactWhen(onFirst(true))), {
+        model: ['-(a|)', '-(s|)', '-(e|)'],
+        hot: { clicks: '----n-' },
+      });
       seen.toBe(`
-        turns:   -a---s(c|)
+        turns:   -a---s(e|)
         model:   ^!--^!
         model:   -----^!
         t:       -(^!)
@@ -297,17 +266,17 @@ describe('stepBy', () => {
     });
 
     it('a request that only a message typed during the compaction brings about takes one', () => {
-      const seen = runAgent(
-        ({ source, hot }) =>
-          run(source, params).pipe(stepBy(hot.clicks), interject(hot.typed), compactWhen(onFirst(true))),
+      const seen = draw(
+        run,
+        ({ hot }) => pipe(stepBy(hot.clicks), interject(hot.typed), compactWhen(onFirst(true))),
         {
-          model: ['-(a|)', '---(s|)', '-(c|)'],
-          replies: { a: reply.text('hm'), s: summary, c: end },
+          model: ['-(h|)', '---(s|)', '-(e|)'],
+          replies: { h: reply.text('hm'), s: summary, e: end },
           hot: { clicks: '------n-', typed: ['--m-----', { m: user('wait') }] },
         },
       );
       seen.toBe(`
-        turns:   -a--s--(c|)
+        turns:   -h--s--(e|)
         model:   ^!
         model:   -^--!-^!
         clicks:  ^------!
