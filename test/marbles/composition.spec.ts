@@ -28,7 +28,6 @@ import {
   mapToolResults,
   repairToolCalls,
   retryOnMaxTokens,
-  scripted,
   stopWhen,
   streamingToolRunner,
   takeOverHistory,
@@ -44,30 +43,20 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, block, reply, results, scripted, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
-import {
-  assistant,
-  end,
-  histories,
-  onFirst,
-  params,
-  play,
-  replies,
-  results,
-  suffixed,
-} from '../support/operatorLaws';
-import { call, calls, message, result, says, textBlock, user } from '../support/replies';
+import { end, histories, onFirst, params, play, replies, suffixed } from '../support/operatorLaws';
 import { runners, type Runner } from '../support/runners';
+import { compacted, go, one, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled, settled } from '../support/unhandled';
 
 type TurnOperator = MonoTypeOperatorFunction<TurnHandle>;
 
-const go = user('go');
-const one = calls(call('1', 't'));
-const cut = says('cut of', { stop_reason: 'max_tokens' });
+const bad = reply.toolUse('bad', {}, '1');
+const cut = reply.text('cut of', { stop_reason: 'max_tokens' });
 const tools = [
   fakeTool('t', (_input, { call: { id } }) => `result of ${id}`),
   fakeTool('bad', () => {
@@ -92,21 +81,21 @@ const unhandled = expectNothingUnhandled();
 describe.each(runners)('several operators, $runner', ({ run }) => {
   describe('the order of the pipe is the order of effect', () => {
     it('on results: what comes later sees what came before', () => {
-      const reply = calls(call('1', 'bad'), call('2', 't'));
+      const both = reply.of([block.toolUse('bad', {}, '1'), block.toolUse('t', {}, '2')]);
       const hide = interceptToolErrors(failed => failed.map(suffixed(' (hidden)')));
       const mark = mapToolResults(suffixed(' (marked)'));
-      const hidden = play(run, [reply, end], pipe(hide, mark), { tools });
+      const hidden = play(run, [both, end], pipe(hide, mark), { tools });
       expect(histories(hidden.source)[1]?.at(-1)).toEqual(
         results(
-          result('1', 'Error: no (hidden) (marked)', { is_error: true }),
-          result('2', 'result of 2 (marked)'),
+          block.toolResult('1', 'Error: no (hidden) (marked)', { is_error: true }),
+          block.toolResult('2', 'result of 2 (marked)'),
         ),
       );
-      const marked = play(run, [reply, end], pipe(mark, hide), { tools });
+      const marked = play(run, [both, end], pipe(mark, hide), { tools });
       expect(histories(marked.source)[1]?.at(-1)).toEqual(
         results(
-          result('1', 'Error: no (marked) (hidden)', { is_error: true }),
-          result('2', 'result of 2 (marked)'),
+          block.toolResult('1', 'Error: no (marked) (hidden)', { is_error: true }),
+          block.toolResult('2', 'result of 2 (marked)'),
         ),
       );
     });
@@ -114,9 +103,9 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     it('on results: a failure that was mended is none any more', () => {
       const mend = mapToolResults(({ type, tool_use_id }) => ({ type, tool_use_id, content: 'mended' }));
       const intercept = vi.fn();
-      play(run, [calls(call('1', 'bad')), end], pipe(mend, interceptToolErrors(intercept)), { tools });
+      play(run, [bad, end], pipe(mend, interceptToolErrors(intercept)), { tools });
       expect(intercept).not.toHaveBeenCalled();
-      play(run, [calls(call('1', 'bad')), end], pipe(interceptToolErrors(intercept), mend), { tools });
+      play(run, [bad, end], pipe(interceptToolErrors(intercept), mend), { tools });
       expect(intercept).toHaveBeenCalledOnce();
     });
 
@@ -174,8 +163,8 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
         retry: retryOnMaxTokens({ ceiling: 1000 }),
       };
       for (const order of permutations(Object.values(operators))) {
-        for (const reply of [one, cut, end]) {
-          const seen = play(run, [reply], all(order), { tools });
+        for (const replied of [one, cut, end]) {
+          const seen = play(run, [replied], all(order), { tools });
           expect(seen.completed).toBe(true);
           expect(seen.settled).toMatchObject([{ next: 'end', reason: 'stop' }]);
         }
@@ -185,8 +174,8 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
 
   // prettier-ignore
   it('each hook has its place, whatever the order of the pipe', marbles(m => {
-    const reply = calls(call('1', 't', { n: 'one' }), call('2', 't', { n: 2 }));
-    const first$ = m.cold(    '-(r|)                ', { r: reply });
+    const both = reply.of([block.toolUse('t', { n: 'one' }, '1'), block.toolUse('t', { n: 2 }, '2')]);
+    const first$ = m.cold(    '-(r|)                ', { r: both });
     const taking$ = m.cold(    '--|                 ');
     const patch$ = m.cold(     '  --(p|)            ', { p: { system: 'Be brief.' } });
     const repaired$ = m.cold(  '    -(i|)           ', { i: { n: 1 } });
@@ -218,7 +207,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       takeOverHistory(onFirst(taking$)),
       updateParams(onFirst(patch$)),
     );
-    m.expect(piped$.pipe(replies)).toBeObservable(turns, { a: reply, b: end });
+    m.expect(piped$.pipe(replies)).toBeObservable(turns, { a: both, b: end });
     m.expect(first$).toHaveSubscriptions(asked1);
     m.expect(taking$).toHaveSubscriptions(took);
     m.expect(patch$).toHaveSubscriptions(patched);
@@ -229,7 +218,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     m.expect(second$).toHaveSubscriptions(asked2);
     m.flush();
     expect(source.requests[1]?.system).toBe('Be brief.');
-    expect(histories(source)[1]).toEqual([go, assistant(reply), results(result('1', 'x!'), result('2', 'x!'))]);
+    expect(histories(source)[1]).toEqual([go, assistant(both), results(block.toolResult('1', 'x!'), block.toolResult('2', 'x!'))]);
   }));
 
   describe('a shared run', () => {
@@ -257,7 +246,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       expect(seen[2]?.values).toEqual([end]);
       expect(source.requests).toHaveLength(2);
       expect(source.requests[1]?.system).toBe('second');
-      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'result of 1ab')));
+      expect(histories(source)[1]?.at(-1)).toEqual(results(block.toolResult('1', 'result of 1ab')));
     });
 
     it('asks all: one subscriber who denies is enough', () => {
@@ -269,7 +258,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       start$.next();
       expect(asked).toHaveBeenCalledOnce();
       expect(histories(source)[1]?.at(-1)).toEqual(
-        results(result('1', 'the second says no', { is_error: true })),
+        results(block.toolResult('1', 'the second says no', { is_error: true })),
       );
     });
 
@@ -306,7 +295,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     it('goes on without those who leave; the hooks that they took stay', () => {
       const start$ = new Subject<void>();
       const leave$ = new Subject<void>();
-      const { source, shared$ } = sharedRun([one, calls(call('2', 't')), end], start$);
+      const { source, shared$ } = sharedRun([one, two, end], start$);
       const leaves = collect(shared$.pipe(mapToolResults(suffixed('a')), takeUntil(leave$)));
       const stays = collect(
         shared$.pipe(
@@ -319,8 +308,8 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       start$.next();
       expect(leaves.values).toHaveLength(1);
       expect(stays.completed).toBe(true);
-      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'result of 1ab')));
-      expect(histories(source)[2]?.at(-1)).toEqual(results(result('2', 'result of 2b')));
+      expect(histories(source)[1]?.at(-1)).toEqual(results(block.toolResult('1', 'result of 1ab')));
+      expect(histories(source)[2]?.at(-1)).toEqual(results(block.toolResult('2', 'result of 2b')));
     });
   });
 
@@ -390,14 +379,11 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       );
       expect(seen.completed).toBe(true);
       expect(seen.turns).toHaveLength(1);
-      expect(histories(seen.source)[1]?.at(-1)).toEqual(results(result('1', 'result of 1!')));
+      expect(histories(seen.source)[1]?.at(-1)).toEqual(results(block.toolResult('1', 'result of 1!')));
     });
   });
 
   it('C1 the turn of a compaction is passed over by all, and counts for none', () => {
-    const summary = message([{ type: 'compaction', content: 'short', encrypted_content: null }], {
-      stop_reason: 'compaction',
-    });
     const seen: [name: string, kind: string, index: number][] = [];
     const told =
       (name: string) =>
@@ -407,7 +393,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     const kinds: string[] = [];
     const played = play(
       run,
-      [one, summary, calls(call('2', 'bad')), end],
+      [one, compacted('short'), reply.toolUse('bad', {}, '2'), end],
       pipe(
         tap(turn => {
           kinds.push(turn.kind);
@@ -433,18 +419,18 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       expect(seen.filter(([each]) => each === name).map(([, , index]) => index)).toEqual([0, 1, 2]);
     }
     expect(histories(played.source)[3]?.at(-1)).toEqual(
-      results({ ...result('2', 'Error: no', { is_error: true }), cache_control: { type: 'ephemeral' } }),
+      results(block.toolResult('2', 'Error: no', { is_error: true, cache_control: { type: 'ephemeral' } })),
     );
   });
 
   describe('E16 a run that is resumed', () => {
-    const two = calls(call('1', 't'), call('2', 't'));
+    const both = reply.of([block.toolUse('t', {}, '1'), block.toolUse('t', {}, '2')]);
     const failing = new Error('nobody is there');
 
     it('asks again about the calls that have not run, with all operators', () => {
       const broken = play(
         run,
-        [two],
+        [both],
         approveToolCalls(({ id }) => (id === '1' ? true : throwError(() => failing))),
         { tools },
       );
@@ -471,7 +457,11 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
         ['takeOverHistory', 'reply', 1],
       ]);
       expect(histories(seen.source)).toEqual([
-        [go, assistant(two), results(result('1', 'result of 1!'), result('2', 'result of 2!'))],
+        [
+          go,
+          assistant(both),
+          results(block.toolResult('1', 'result of 1!'), block.toolResult('2', 'result of 2!')),
+        ],
       ]);
     });
 
@@ -488,7 +478,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     });
 
     it('may be taken over', () => {
-      const messages = [go, assistant(two)];
+      const messages = [go, assistant(both)];
       const seen = play(run, [end], takeOverHistory(onFirst([user('forget that')])), { tools, messages });
       expect(histories(seen.source)).toEqual([[user('forget that')]]);
       expect(seen.turns[0]?.kind).toBe('resumed');
@@ -509,7 +499,7 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       m.expect(decided$).toHaveSubscriptions(waited);
       m.expect(first$).toHaveSubscriptions(asked1);
       m.flush();
-      expect(histories(source)[0]).toEqual([go, assistant(one), results(result('1', 'result of 1'))]);
+      expect(histories(source)[0]).toEqual([go, assistant(one), results(block.toolResult('1', 'result of 1'))]);
     }));
   });
 
@@ -551,7 +541,7 @@ describe.each(runners)('a callback that ends the run and gives a rejected Promis
       stop$.next();
       return Promise.reject(new Error('too late'));
     });
-    const seen = play(run, [calls(call('1', 'bad'))], turns$ => turns$.pipe(leaving, takeUntil(stop$)), {
+    const seen = play(run, [bad], turns$ => turns$.pipe(leaving, takeUntil(stop$)), {
       tools,
     });
     expect(seen.completed).toBe(true);
@@ -583,11 +573,11 @@ describe('properties', () => {
       const ids = (type: 'tool_use' | 'tool_result', of_: MessageParam['content'] = []): string[] =>
         typeof of_ === 'string'
           ? []
-          : of_.flatMap(block =>
-              block.type === 'tool_use' && type === 'tool_use'
-                ? [block.id]
-                : block.type === 'tool_result' && type === 'tool_result'
-                  ? [block.tool_use_id]
+          : of_.flatMap(each =>
+              each.type === 'tool_use' && type === 'tool_use'
+                ? [each.id]
+                : each.type === 'tool_result' && type === 'tool_result'
+                  ? [each.tool_use_id]
                   : [],
             );
       const next = messages[index + 1];
@@ -625,13 +615,13 @@ describe('properties', () => {
       .map(
         called =>
           (index: number): Message =>
-            calls(...called.map(([name, input], at) => call(`${index}.${at}`, name, input))),
+            reply.of(called.map(([name, input], at) => block.toolUse(name, input, `${index}.${at}`))),
       ),
     fc
       .constantFrom<Message['stop_reason']>('max_tokens', 'refusal', 'pause_turn', 'end_turn')
-      .map(stop_reason => () => says('text', { stop_reason })),
+      .map(stop_reason => () => reply.text('text', { stop_reason })),
     fc.constant((index: number): Message =>
-      message([textBlock('hm'), call(`${index}.cut`, 't')], { stop_reason: 'max_tokens' }),
+      reply.of([block.text('hm'), block.toolUse('t', {}, `${index}.cut`)], { stop_reason: 'max_tokens' }),
     ),
   );
   const arbitraryScript = fc
@@ -787,7 +777,7 @@ describe('properties', () => {
           frames,
           frames,
           fc.constantFrom(...runners),
-          (each, reply, results_, { run }) => {
+          (each, update, results_, { run }) => {
             marbles(m => {
               const after = <Value>(time: number, value: Value): Observable<Value> =>
                 timer(time).pipe(map(() => value));
@@ -797,17 +787,19 @@ describe('properties', () => {
                 input: t.type({ n: t.number }),
                 run: ({ n }) => after(each[n]!.run, `result of ${n}`),
               });
-              const called = calls(...each.map((_, index) => call(`${index}`, 'slow', { n: `${index}` })));
+              const called = reply.of(
+                each.map((_, index) => block.toolUse('slow', { n: `${index}` }, `${index}`)),
+              );
               const second$ = m.cold('(r|)', { r: end });
               const source = scripted([called, second$]);
               const run$ = run(source, { ...params, tools: [slow] }).pipe(
                 mapToolResults(given => after(results_, suffixed('!')(given))),
                 repairToolCalls(({ id }) => after(each[Number(id)]!.repair, { n: Number(id) })),
-                updateParams(turn => (turn.index === 0 ? after(reply, {}) : undefined)),
+                updateParams(turn => (turn.index === 0 ? after(update, {}) : undefined)),
                 approveToolCalls(({ id }) => after(each[Number(id)]!.decide, true)),
               );
               const slowest = Math.max(...each.map(times => times.repair + times.decide + times.run));
-              const frame = reply + slowest + results_;
+              const frame = update + slowest + results_;
               m.expect(run$.pipe(replies)).toBeObservable(frame === 0 ? '(ab|)' : `a ${frame - 1}ms (b|)`, {
                 a: called,
                 b: end,
@@ -815,7 +807,7 @@ describe('properties', () => {
               m.expect(second$).toHaveSubscriptions(frame === 0 ? '(^!)' : `${frame}ms (^!)`);
               m.flush();
               expect(histories(source)[1]?.at(-1)).toEqual(
-                results(...each.map((_, index) => result(`${index}`, `result of ${index}!`))),
+                results(...each.map((_, index) => block.toolResult(`${index}`, `result of ${index}!`))),
               );
             })();
           },
