@@ -312,11 +312,10 @@ class Run implements TurnLoop {
     params: RunnerParams = this.state.params,
   ): Readonly<MessageCreateParams> {
     const { definitions } = this.plan;
-    return Object.freeze({
-      ...params,
-      messages: Object.freeze(messages) as MessageParam[],
-      ...(definitions && { tools: definitions as ToolDefinition[] }),
-    } as MessageCreateParams);
+    // Assigned, not spread: see docs/decisions/0007.
+    const request = Object.assign({}, params, { messages: Object.freeze(messages) }) as MessageCreateParams;
+    if (definitions) request.tools = definitions as ToolDefinition[];
+    return Object.freeze(request);
   }
 
   #request(): void {

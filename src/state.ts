@@ -438,39 +438,41 @@ const conclude = (
 ): Settled => {
   const { takeover, appended, params } = folded;
   const decision = decide(folded, message, mayRequest);
-  const rest = { version: state.version, params, iterations: state.iterations, usage: state.usage } as const;
+  const { version, iterations, usage } = state;
+  // Field by field, as everything that is made at each turn: see docs/decisions/0007.
+  const concluded = (messages: readonly MessageParam[], queued: readonly MessageParam[]): Settled => ({
+    next: decision.next,
+    reason: decision.reason,
+    state: { version, messages, params, queued, iterations, usage },
+  });
+  const waiting = (message: Message, messages: readonly MessageParam[]): Settled => {
+    const { state: rest } = concluded(messages, appended);
+    return { ...decision, state: { ...rest, pending: { message, results: finished } } };
+  };
 
   if (takeover !== undefined) {
     const due = unansweredCalls(takeover.messages);
     if (due.length === 0 || results !== undefined) {
       // Back to a paused reply, which stays last.
       const paused = resumes(state);
-      if (paused !== undefined && takeover.messages.at(-1) === paused) {
-        return { ...decision, state: { ...rest, messages: takeover.messages, queued: appended } };
-      }
+      if (paused !== undefined && takeover.messages.at(-1) === paused)
+        return concluded(takeover.messages, appended);
       const answers = due.length === 0 ? [] : [own({ role: 'user', content: [...(results ?? [])] })];
-      return {
-        ...decision,
-        state: { ...rest, messages: [...takeover.messages, ...answers, ...appended], queued: [] },
-      };
+      return concluded([...takeover.messages, ...answers, ...appended], []);
     }
     // Not every call was answered, so the message with the calls stays apart: half of its results make no history.
-    const message = restored(takeover.messages.at(-1) as MessageParam, params);
-    const messages = takeover.messages.slice(0, -1);
-    return {
-      ...decision,
-      state: { ...rest, messages, pending: { message, results: finished }, queued: appended },
-    };
+    return waiting(
+      restored(takeover.messages.at(-1) as MessageParam, params),
+      takeover.messages.slice(0, -1),
+    );
   }
 
-  if (message === undefined)
-    return { ...decision, state: { ...rest, messages: state.messages, queued: appended } };
+  if (message === undefined) return concluded(state.messages, appended);
   const calls = callsOf(message);
   const due = dueCalls(message).length > 0;
   if (calls.length > 0 && (due ? results === undefined : decision.next === 'end')) {
     // A reply with calls that nothing answers also keeps its stop reason this way: cut ones are never run.
-    const pending = { message, results: finished };
-    return { ...decision, state: { ...rest, messages: state.messages, pending, queued: appended } };
+    return waiting(message, state.messages);
   }
   const back = replayed(message);
   const answers = due ? (results ?? []) : isPaused(message) ? [] : notRun(message);
@@ -481,7 +483,7 @@ const conclude = (
   const paused = isPaused(message);
   // V8 spreads a frozen array four times as fast as it concatenates one.
   const messages = [...state.messages, ...added, ...(paused ? [] : appended)];
-  return { ...decision, state: { ...rest, messages, queued: paused ? appended : [] } };
+  return concluded(messages, paused ? appended : []);
 };
 
 /**

@@ -82,9 +82,15 @@ const overwrite = (known: Fields, delta: object | null | undefined): void => {
 
 const isObject = (u: unknown): u is Fields => typeof u === 'object' && u !== null && !Array.isArray(u);
 
+/**
+ * A copy by own fields, `__proto__` among them. Not a spread: of one that is added to or frozen afterwards, V8 makes a
+ * hidden class each time (docs/decisions/0007).
+ */
+const copied = (fields: object): Fields => Object.fromEntries(Object.entries(fields));
+
 /** A copy to change: only lists that deltas append to are copied deeper than the block itself. */
 const copyOf = (block: object): Fields => {
-  const copy: Fields = { ...block };
+  const copy = copied(block);
   if (Array.isArray(copy.citations)) copy.citations = [...(copy.citations as unknown[])];
   return copy;
 };
@@ -143,9 +149,10 @@ class Accumulator implements MessageAccumulator {
       case 'message_start': {
         if (this.#received !== undefined) throw new StreamProtocolError('a second message_start');
         if (!isObject(event.message)) throw new StreamProtocolError('message_start without a message');
-        const { content, usage } = event.message as Partial<Message>;
+        const { content } = event.message as Partial<Message>;
+        this.#received = copied(event.message);
         // Servers that are not the API's leave out what they do not count.
-        this.#received = { ...event.message, usage: usage ?? { input_tokens: 0, output_tokens: 0 } };
+        this.#received.usage ??= { input_tokens: 0, output_tokens: 0 };
         content?.forEach((block, index) => {
           this.#add(index, block, false);
         });
@@ -179,7 +186,7 @@ class Accumulator implements MessageAccumulator {
         const message = this.#begun(event);
         overwrite(message, event.delta);
         overwrite(message, event);
-        const usage = { ...(message.usage as object) };
+        const usage = copied(message.usage as object);
         overwrite(usage, event.usage);
         message.usage = usage;
         break;
@@ -282,10 +289,9 @@ class Accumulator implements MessageAccumulator {
   }
 
   #snapshot(message: Fields): Message {
-    return {
-      ...message,
-      content: this.#entries.map(shown),
-    } as unknown as Message;
+    const snapshot = copied(message);
+    snapshot.content = this.#entries.map(shown);
+    return snapshot as unknown as Message;
   }
 
   #begun(event: MessageStreamEvent): Fields {

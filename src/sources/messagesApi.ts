@@ -265,10 +265,9 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
         log[level](line.filter(Boolean).join(', '));
       };
 
-      const sent = {
-        ...headers,
-        ...(key === undefined || 'authorization' in headers ? {} : { authorization: `Bearer ${key}` }),
-      };
+      // Assigned, not spread: see docs/decisions/0007.
+      const sent: Record<string, string> = Object.assign({}, headers);
+      if (key !== undefined && !('authorization' in headers)) sent.authorization = `Bearer ${key}`;
       if (debugs) {
         const details = { headers: maskedHeaders(Object.entries(sent)), body: shown(parsed(body), scrub) };
         log.debug(`POST ${path} request`, details);
@@ -303,7 +302,7 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
   const send = <T>(request: MessageCreateParams, stream: true | undefined, read: Read<T>): Observable<T> =>
     defer(() => {
       const { betas: ownBetas, user_profile_id, workspace_id, ...params } = request;
-      const body = write({ ...params, stream });
+      const body = write(Object.assign(params, { stream }));
       const headers =
         ownBetas == null && user_profile_id == null && workspace_id == null
           ? commonHeaders
