@@ -180,6 +180,8 @@ class Run implements TurnLoop {
   readonly #work = new Subscription();
   readonly #steps: (() => void)[] = [];
   #stepping = false;
+  /** Something has failed, and the run with it, as soon as the code on the stack has returned. */
+  #failing = false;
   /** The turn that has not settled yet. */
   #current: TurnCore | undefined;
   #accumulator: MessageAccumulator | undefined;
@@ -204,7 +206,7 @@ class Run implements TurnLoop {
       slots: Number.isFinite(plan.concurrency) ? limiter(plan.concurrency) : work$ => work$,
       logger: plan.logger,
       ask: callback => this.#ask(callback),
-      closed: () => subscriber.closed,
+      closed: () => subscriber.closed || this.#failing,
       follow: (values$, next, complete) => {
         this.#follow(values$, next, complete);
       },
@@ -257,7 +259,7 @@ class Run implements TurnLoop {
 
   /** Subscribes to something as part of the run; its error is the run's. What is called back must not throw. */
   #follow<T>(values$: Observable<T>, next: (value: T) => void, complete: () => void): void {
-    if (this.subscriber.closed) return;
+    if (this.subscriber.closed || this.#failing) return;
     follow(values$, this.#work, {
       next,
       error: (error: unknown) => {
@@ -271,6 +273,7 @@ class Run implements TurnLoop {
 
   /** Before anything else, but not while a consumer's `next` is on the stack. */
   #failSoon(cause: unknown): void {
+    this.#failing = true;
     this.#steps.unshift(() => {
       this.#fail(cause);
     });

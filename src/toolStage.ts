@@ -34,7 +34,7 @@ import { inspect } from './tools/inspect';
 import { isToolOutput, notAnOutput } from './tools/output';
 import type { Decision, HookValue, ToolResult } from './turn';
 import type { Edit } from './state';
-import type { Answer, TurnCore } from './turnCore';
+import { sent, type Answer, type TurnCore } from './turnCore';
 import { follow, isThenable } from './values';
 
 /** What the calls of a run share. */
@@ -419,7 +419,7 @@ class CallRun implements Answer {
   edited({ _tag }: Edit): void {
     const { core, call } = this;
     if (_tag === 'Stop') {
-      if (this.#phase === 'preparing') this.#subscriber?.complete();
+      if (this.#phase === 'preparing') this.#cancel();
     } else if (
       (_tag === 'Retry' || _tag === 'SetMessages') &&
       this.#phase !== 'ended' &&
@@ -429,7 +429,7 @@ class CallRun implements Answer {
       core.answers.delete(this.#key);
       // Should a later takeover bring the call back: it has run, if not to its end, and does not run again.
       if (this.#phase === 'started') this.#finish(failure(call, new ToolError('The call was cancelled')));
-      this.#subscriber?.complete();
+      this.#cancel();
     }
   }
 
@@ -449,7 +449,18 @@ class CallRun implements Answer {
     );
   }
 
+  /** Ends it without a result. What a teardown of the tool throws is nobody's: others are to be cancelled, too. */
+  #cancel(): void {
+    try {
+      this.#subscriber?.complete();
+    } catch {
+      // As of a source that `takeUntil` ends.
+    }
+  }
+
   #finish(result: ToolResult): void {
+    // Whoever is told may take the turn over: the call has its result.
+    this.#phase = 'ended';
     this.core.finished.set(this.#key, result);
     this.core.report({ type: 'end', call: this.call, result });
   }
@@ -559,7 +570,8 @@ export const answerCalls = (
         // By these very blocks: a takeover may hold copies of those that have run.
         calls.forEach((call, index) => {
           core.hooked.set(core.keyOf(call), answered[index] as ToolResult);
-          bench.ran.set(call, answered[index] as ToolResult);
+          // Without what was thrown: its stack holds on to all that ran, for as long as the call is remembered.
+          bench.ran.set(call, sent(answered[index] as ToolResult));
         });
         return answered;
       };

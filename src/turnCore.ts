@@ -402,7 +402,7 @@ export class TurnCore {
 }
 
 /** A result as it is sent: what was thrown stays here. */
-const sent = (result: ToolResult): ToolResultBlockParam => {
+export const sent = (result: ToolResult): ToolResultBlockParam => {
   if (!('error' in result)) return result;
   const { error: _, ...rest } = result;
   return rest;

@@ -271,6 +271,8 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
       if (debugs) {
         const details = { headers: maskedHeaders(Object.entries(sent)), body: shown(parsed(body), scrub) };
         log.debug(`POST ${path} request`, details);
+        // A logger, too, may end the run.
+        if (subscriber.closed) return;
       }
       defer(() => fetch(address, { method: 'POST', headers: sent, body, signal: controller.signal }))
         .pipe(
@@ -294,8 +296,8 @@ export const messagesApi = (options: MessagesApiOptions = {}): MessageSource => 
         .subscribe(subscriber);
       // Behind the teardown of the fetch and of its body.
       subscriber.add(() => {
-        if (!told) tell('cancelled');
         if (open) controller.abort();
+        if (!told) tell('cancelled');
       });
     });
 

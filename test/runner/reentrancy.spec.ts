@@ -630,6 +630,62 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(seen.settled).toHaveLength(2);
     });
   });
+
+  describe('the calls of one reply', () => {
+    const two = calls(call('1', 't'), call('2', 'u'));
+
+    it('are not asked about, and do not run, once an earlier one has failed the run', () => {
+      const decide = vi.fn(({ id }: { id: string }) => {
+        if (id === '1') throw new Error('the hook failed');
+        return true;
+      });
+      const ran = vi.fn(() => 'never');
+      const source = scripted([two]);
+      const run$ = run(source, { ...params, tools: [fakeTool('t', ran), fakeTool('u', ran)] });
+      const seen = watch(run$, turn => turn.onToolCall(decide));
+      expect(seen.error?.cause).toEqual(new Error('the hook failed'));
+      expect(decide).toHaveBeenCalledTimes(1);
+      expect(ran).not.toHaveBeenCalled();
+    });
+
+    it('are all cancelled by a takeover, whatever the teardown of one of them throws', () => {
+      const stopped: string[] = [];
+      const stuck = (name: string) =>
+        fakeTool(
+          name,
+          () =>
+            new Observable<string>(() => () => {
+              stopped.push(name);
+              throw new Error('the teardown failed');
+            }),
+        );
+      const source = scripted([two, end]);
+      const run$ = run(source, { ...params, tools: [stuck('t'), stuck('u')] });
+      const seen = watch(run$);
+      seen.turns[0]?.retry();
+      expect(stopped).toEqual(['t', 'u']);
+      expect(seen.error).toBeUndefined();
+      expect(seen.completed).toBe(true);
+    });
+
+    it('end once, with their own result, also if whoever is told takes the turn over', () => {
+      const output$ = new Subject<string>();
+      const source = scripted([one, end]);
+      const run$ = run(source, { ...params, tools: [fakeTool('t', () => output$)] });
+      const ends: unknown[] = [];
+      const seen = watch(run$, turn => {
+        turn.toolEvents$.subscribe(event => {
+          if (event.type !== 'end') return;
+          ends.push(event.result.content);
+          turn.retry();
+        });
+      });
+      output$.next('its own');
+      output$.complete();
+      expect(ends).toEqual(['its own']);
+      expect(seen.completed).toBe(true);
+    });
+  });
 });
 
 it('a plain asynchronous operator does not hold: the first turn is sealed before it comes through', () => {

@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import { NEVER, type Observable } from 'rxjs';
+import { NEVER, Observable } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MessageCreateParams } from '../../src/messages';
 import { messagesApi, type Fetch, type MessagesApiOptions } from '../../src/sources';
@@ -220,5 +220,33 @@ describe('what ends a stream otherwise', () => {
     expect(received).toEqual(events);
     await closed(server.requests[0]!.socket);
     await expectSilence(server, 1);
+  });
+});
+
+describe('a logger that ends the request itself', () => {
+  it('H2 before it is sent: it is not sent', () => {
+    const fetch = vi.fn<Fetch>(() => NEVER);
+    const subscription: { current?: { unsubscribe(): void } } = {};
+    const debug = (): void => subscription.current?.unsubscribe();
+    const logger = { error: debug, warn: debug, info: debug, debug };
+    const source = messagesApi({ apiKey: 'sk-1', fetch, logger, logLevel: 'debug' });
+    new Observable(subscriber => {
+      subscription.current = subscriber;
+      source.create(params).subscribe(subscriber);
+    }).subscribe(unexpected);
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
+  it('H2 by throwing when it is told of the cancellation: the request is aborted all the same', () => {
+    const fetch = vi.fn<Fetch>(() => NEVER);
+    const ignore = (): void => undefined;
+    const info = (): void => {
+      throw new Error('the logger failed');
+    };
+    const logger = { error: ignore, warn: ignore, info, debug: ignore };
+    const source = messagesApi({ apiKey: 'sk-1', fetch, logger, logLevel: 'info' });
+    const subscription = source.create(params).subscribe(unexpected);
+    expect(() => subscription.unsubscribe()).toThrow('the logger failed');
+    expect(fetch.mock.calls[0]?.[1].signal.aborted).toBe(true);
   });
 });
