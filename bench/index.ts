@@ -29,8 +29,9 @@ const { values: options, positionals } = parseArgs({
     turns: { type: 'string', default: '200' },
     /** Processes of each contestant, one after the other: what V8 optimizes, and how well, differs from one to the next. */
     processes: { type: 'string', default: '3' },
-    /** Conversations of each that count, and before them those until the code is compiled for good. */
-    rounds: { type: 'string', default: '10' },
+    /** Rounds of each that count, their conversations, and before them those until the code is compiled for good. */
+    rounds: { type: 'string', default: '6' },
+    conversations: { type: 'string', default: '5' },
     'warm-up': { type: 'string', default: '60' },
     /** The server writes event by event, as a model does, and not whole replies. */
     'each-event': { type: 'boolean', default: false },
@@ -83,6 +84,7 @@ if (asked.includes('loop')) {
     turns: Number(options.turns),
     processes: Number(options.processes),
     rounds: Number(options.rounds),
+    conversations: Number(options.conversations),
     warmUp: Number(options['warm-up']),
     eachEvent: options['each-event'],
   });

@@ -9,10 +9,12 @@ export interface LoopOptions {
   readonly turns: number;
   readonly processes: number;
   readonly rounds: number;
+  readonly conversations: number;
   readonly warmUp: number;
   readonly eachEvent: boolean;
 }
 
+/** Conversations that are held one after the other, and what one of them took on the average. */
 interface Round {
   readonly seen: Awaited<ReturnType<typeof hold>>;
   /** Milliseconds of the client's CPU, user and system. */
@@ -38,8 +40,8 @@ const titles: Readonly<Record<Name, string>> = {
 const client = async (kind: Kind, name: Name, url: string): Promise<ChildProcess> =>
   (await started('./client.js', [kind, name, url], []))[0];
 
-const round = async (child: ChildProcess, turns: number): Promise<Round> => {
-  child.send('go');
+const round = async (child: ChildProcess, turns: number, conversations: number): Promise<Round> => {
+  child.send(conversations);
   const taken = (await answer(child)) as Round;
   const { replies, toolRuns } = taken.seen;
   if (replies === turns && toolRuns === turns - 1) return taken;
@@ -52,18 +54,20 @@ const none = (): Rounds => ({ ours: [], sdk: [], ai: [], hand: [] });
 const compare = async (
   kind: Kind,
   url: string,
-  { turns, processes, rounds, warmUp }: LoopOptions,
+  { turns, processes, rounds, conversations, warmUp }: LoopOptions,
 ): Promise<{ cold: Rounds; warm: Rounds }> => {
   const taken = { cold: none(), warm: none() };
   for (let at = 0; at < processes; at++) {
     const children = await Promise.all(
       names.map(async name => [name, await client(kind, name, url)] as const),
     );
-    for (let held = 0; held < warmUp + rounds; held++) {
+    for (const [name, child] of children) taken.cold[name].push(await round(child, turns, 1));
+    // Several at a time: a process that waits for its turn after each has V8 collect its old space all the time.
+    const warmUps = Math.ceil((warmUp - 1) / conversations);
+    for (let held = 0; held < warmUps + rounds; held++) {
       for (const [name, child] of children) {
-        const one = await round(child, turns);
-        if (held === 0) taken.cold[name].push(one);
-        else if (held >= warmUp) taken.warm[name].push(one);
+        const one = await round(child, turns, conversations);
+        if (held >= warmUps) taken.warm[name].push(one);
       }
     }
     for (const [, child] of children) child.disconnect();
@@ -73,11 +77,11 @@ const compare = async (
 
 /** Prints the table. */
 export const loop = async (options: LoopOptions): Promise<void> => {
-  const { turns, processes, rounds, warmUp, eachEvent } = options;
+  const { turns, processes, rounds, conversations, warmUp, eachEvent } = options;
   const [server, url] = await started('./server.ts', [String(turns), eachEvent ? 'each-event' : 'burst']);
   console.log(`${turns} turns; Node ${process.version}, ${cpus().length} CPUs`);
   console.log(
-    `medians; cold: the first conversation of ${processes} processes; warm: ${rounds} more of each, after ${warmUp}\n`,
+    `medians; cold: the first conversation of ${processes} processes; warm: of ${rounds} rounds of ${conversations} more of each, after ${warmUp}\n`,
   );
   row('', 'CPU ms', 'least', 'wall ms', 'ours / this, CPU', 'least', 'wall');
   row('---', '---:', '---:', '---:', '---:', '---:', '---:');
