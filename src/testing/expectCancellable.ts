@@ -2,6 +2,7 @@ import { Observable, Subject, takeUntil, tap, type MonoTypeOperatorFunction } fr
 import { TestScheduler } from 'rxjs/testing';
 import type { Message, MessageStreamEvent } from '../messages';
 import { scripted, type ScriptedSource } from '../sources/scripted';
+import { virtualTimers } from './globalTimers';
 
 /** What a producer under test is made of: all that these give is watched. */
 export interface CancellationProbe {
@@ -47,6 +48,8 @@ class Attempt implements CancellationProbe {
   readonly moments: string[] = [];
   /** What was not as it should be. */
   readonly complaints: string[] = [];
+  /** What it failed with before anything else happened. */
+  failedAtOnce: { readonly error: unknown } | undefined;
 
   readonly #scheduler = new TestScheduler(() => true);
   readonly #stop$ = new Subject<void>();
@@ -130,24 +133,26 @@ class Attempt implements CancellationProbe {
     scheduler.run(helpers => {
       this.#cold = helpers.cold;
       const actions = scheduler.actions as readonly { readonly delay: number }[];
+      const giveBack = virtualTimers(scheduler);
       try {
         producer(this)
           .pipe(takeUntil(this.#stop$))
           .subscribe({
             next: () => this.#moment('a value'),
-            error: () => this.#moment('the error'),
+            error: (error: unknown) => {
+              if (this.moments.length === 0) this.failedAtOnce = { error };
+              this.#moment('the error');
+            },
             complete: () => this.#moment('the end'),
           });
         this.#moment('the subscription');
+        this.#limit();
         this.#check();
         for (let next = actions[0]; next !== undefined && next.delay <= frames; next = actions[0]) {
-          if (this.#tooMany)
-            throw new RangeError(
-              `expectCancellable: more than ${mostMoments} moments; set a limit by \`frames\``,
-            );
           scheduler.maxFrames = next.delay;
           scheduler.flush();
           this.#moment(`frame ${scheduler.frame}`);
+          this.#limit();
           this.#check();
         }
       } finally {
@@ -157,6 +162,7 @@ class Attempt implements CancellationProbe {
         this.#stopped = true;
         this.#stop$.next();
         for (const action of [...scheduler.actions]) action.unsubscribe();
+        giveBack();
       }
     });
   }
@@ -164,10 +170,21 @@ class Attempt implements CancellationProbe {
   #moment(what: string): void {
     if (this.#stopped) return;
     this.moments.push(what);
-    if (this.moments.length > mostMoments && this.stopAt === Infinity) this.#tooMany = true;
+    if (this.moments.length > mostMoments && this.stopAt === Infinity) {
+      // What is endless without time would not come back by itself.
+      this.#tooMany = true;
+      this.#stopped = true;
+      this.#stop$.next();
+      return;
+    }
     if (this.moments.length - 1 !== this.stopAt) return;
     this.#stopped = true;
     this.#stop$.next();
+  }
+
+  #limit(): void {
+    if (!this.#tooMany) return;
+    throw new RangeError(`expectCancellable: more than ${mostMoments} moments; set a limit by \`frames\``);
   }
 
   /** Once the code on the stack at the unsubscribe has returned: is all over? */
@@ -189,8 +206,10 @@ class Attempt implements CancellationProbe {
  * There it is unsubscribed, and when the code on the stack has returned, no tracked Observable may be subscribed to, no
  * task be going on, and no timer be set; after that, nothing may begin any more.
  *
+ * Timers are those of RxJS, and `setTimeout` and `setInterval` as the global object has them: both are virtual meanwhile.
  * Promises do not take part in virtual time: of what awaits one, only the part before that is seen. Throws a `RangeError`
- * for what has more than 1,000 moments within `frames`.
+ * for what has more than 1,000 moments within `frames`, and an `Error` with its cause for what fails before anything else
+ * happens, which shows nothing.
  *
  * ```
  * producer:  --a--b--c--|
@@ -226,7 +245,13 @@ export const expectCancellable = (
   producer: (probe: CancellationProbe) => Observable<unknown>,
   { frames = 10_000 }: CancellationConfig = {},
 ): readonly string[] => {
-  const { moments } = new Attempt(producer, frames, Infinity);
+  const { moments, failedAtOnce } = new Attempt(producer, frames, Infinity);
+  if (failedAtOnce !== undefined) {
+    const { error } = failedAtOnce;
+    throw new Error(`expectCancellable: it failed before there was anything to cancel: ${String(error)}`, {
+      cause: error,
+    });
+  }
   const lines = moments.flatMap((moment, index) => {
     const { complaints } = new Attempt(producer, frames, index);
     return complaints.map(complaint => `- ${moment}: ${complaint}`);

@@ -9,7 +9,9 @@ import {
   NEVER,
   Observable,
   of,
+  repeat,
   tap,
+  throwError,
   timer,
 } from 'rxjs';
 import { runTool, type RunnableTool } from 'rx-tool-runner';
@@ -72,6 +74,98 @@ describe('expectCancellable', () => {
     expect(() => expectCancellable(() => interval(1))).toThrow(
       new RangeError('expectCancellable: more than 1000 moments; set a limit by `frames`'),
     );
+  });
+
+  it('asks for a limit also where there is no time', () => {
+    expect(() => expectCancellable(() => of(1).pipe(repeat()))).toThrow(
+      new RangeError('expectCancellable: more than 1000 moments; set a limit by `frames`'),
+    );
+  });
+
+  it('refuses what fails at once, which shows nothing', () => {
+    const cause = new TypeError('no tool');
+    let thrown: unknown;
+    try {
+      expectCancellable(() => throwError(() => cause));
+    } catch (error) {
+      thrown = error;
+    }
+    expect(String(thrown)).toBe(
+      'Error: expectCancellable: it failed before there was anything to cancel: TypeError: no tool',
+    );
+    expect((thrown as Error).cause).toBe(cause);
+  });
+
+  describe('timers of the global object', () => {
+    const after = (delay: number, cancel: boolean): Observable<string> =>
+      new Observable(subscriber => {
+        const id = setTimeout(
+          value => {
+            subscriber.next(value);
+            subscriber.complete();
+          },
+          delay,
+          'done',
+        );
+        return () => {
+          if (cancel) clearTimeout(id);
+        };
+      });
+    const every = (delay: number, cancel: boolean): Observable<number> =>
+      new Observable(subscriber => {
+        let count = 0;
+        const id = setInterval(() => {
+          subscriber.next(++count);
+          if (count === 2 && cancel) clearInterval(id);
+          if (count === 2) subscriber.complete();
+        }, delay);
+        return () => {
+          if (cancel) clearInterval(id);
+        };
+      });
+
+    it('pass in virtual time', () => {
+      expect(expectCancellable(() => after(1_000, true))).toEqual([
+        'the subscription',
+        'a value',
+        'the end',
+        'frame 1000',
+      ]);
+      expect(expectCancellable(() => every(10, true))).toEqual([
+        'the subscription',
+        'a value',
+        'frame 10',
+        'a value',
+        'the end',
+        'frame 20',
+      ]);
+    });
+
+    it('are told of where they are left', () => {
+      expect(complaints(() => after(1_000, false))).toEqual([
+        '- the subscription: a timer is set for frame 1000',
+      ]);
+      expect(complaints(() => every(10, false), 50)).toContain('- frame 10: a timer is set for frame 20');
+      expect(complaints(() => every(10, false), 50)).toContain('- the end: a timer is set for frame 30');
+    });
+
+    it('are real ones again afterwards, and those set before can be cleared within', async () => {
+      const { setTimeout: real } = globalThis;
+      const rang: string[] = [];
+      const before = setTimeout(() => rang.push('before'), 0);
+      expectCancellable(() =>
+        defer(() => {
+          clearTimeout(before);
+          return EMPTY;
+        }),
+      );
+      expect(() => expectCancellable(() => throwError(() => 'no'))).toThrow();
+      expect(globalThis.setTimeout).toBe(real);
+      await new Promise<void>(resolve => {
+        setTimeout(resolve, 0);
+      });
+      expect(rang).toEqual([]);
+    });
   });
 
   it('tells of timers that are left', () => {
