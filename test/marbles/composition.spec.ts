@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import * as t from 'io-ts';
 import {
   concatMap,
+  delay,
   filter,
+  ignoreElements,
   map,
   mergeMap,
   of,
@@ -43,13 +45,13 @@ import {
   type Turn,
   type TurnHandle,
 } from 'rx-tool-runner';
-import { assistant, block, reply, results, scripted, user } from 'rx-tool-runner/testing';
+import { assistant, block, marbleSource, reply, results, scripted, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { collect } from '../support/collect';
 import { marbles } from '../support/marbles';
 import { end, histories, onFirst, params, play, replies, suffixed } from '../support/operatorLaws';
 import { runners, type Runner } from '../support/runners';
-import { compacted, go, one, two } from '../support/script';
+import { answered, compacted, draw, go, one, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled, settled } from '../support/unhandled';
 
@@ -172,54 +174,58 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     });
   });
 
-  // prettier-ignore
-  it('each hook has its place, whatever the order of the pipe', marbles(m => {
+  it('each hook has its place, whatever the order of the pipe', () => {
     const both = reply.of([block.toolUse('t', { n: 'one' }, '1'), block.toolUse('t', { n: 2 }, '2')]);
-    const first$ = m.cold(    '-(r|)                ', { r: both });
-    const taking$ = m.cold(    '--|                 ');
-    const patch$ = m.cold(     '  --(p|)            ', { p: { system: 'Be brief.' } });
-    const repaired$ = m.cold(  '    -(i|)           ', { i: { n: 1 } });
-    const decided$ = m.cold(   '    ---(d|)         ', { d: true });
-    const tool$ = m.cold(      '       --(x|)       ', { x: 'x' });
-    const mended$ = m.cold(    '          --(v|)    ', { v: [] });
-    const second$ = m.cold(    '            -(r|)   ', { r: end });
-    const asked1 =            '^!                   ';
-    const took =              '-^-!                 ';
-    const patched =           '---^-!               ';
-    const repaired =          '-----^!              ';
-    const decided2 =          '-----^--!            ';
-    const decided1 =          '------^--!           ';
-    const ran2 =              '--------^-!          ';
-    const ran1 =              '---------^-!         ';
-    const mended =            '-----------^-!       ';
-    const asked2 =            '-------------^!      ';
-    const turns =             '-a------------(b|)   ';
-
-    const numbers = tool({ name: 't', description: 'd', input: t.type({ n: t.number }), run: () => tool$ });
-    const source = scripted([first$, second$]);
-    const run$ = run(source, { ...params, tools: [numbers] });
-    const piped$ = run$.pipe(
-      mapToolResults(suffixed('!')),
-      interceptToolErrors(() => mended$),
-      tap(turn => turn.onToolResults(() => (turn.index === 0 ? mended$ : undefined))),
-      approveToolCalls(() => decided$),
-      repairToolCalls(() => repaired$),
-      takeOverHistory(onFirst(taking$)),
-      updateParams(onFirst(patch$)),
+    const numbers = tool({
+      name: 't',
+      description: 'd',
+      input: t.type({ n: t.number }),
+      run: () => of('x').pipe(delay(2)),
+    });
+    const seen = draw(
+      run,
+      ({ cold }) =>
+        pipe(
+          mapToolResults(suffixed('!')),
+          interceptToolErrors(() => cold.mended),
+          tap(turn => turn.onToolResults(() => (turn.index === 0 ? cold.mended : undefined))),
+          approveToolCalls(() => cold.decided),
+          repairToolCalls(() => cold.repaired),
+          takeOverHistory(onFirst(cold.taking.pipe(ignoreElements()))),
+          updateParams(onFirst(cold.patch)),
+        ),
+      {
+        model: ['-(a|)', '-(e|)'],
+        replies: { a: both, e: end },
+        tools: { t: numbers },
+        cold: {
+          taking: '--|',
+          patch: ['--(p|)', { p: { system: 'Be brief.' } }],
+          repaired: ['-(i|)', { i: { n: 1 } }],
+          decided: ['---(d|)', { d: true }],
+          mended: ['--(v|)', { v: [] }],
+        },
+      },
     );
-    m.expect(piped$.pipe(replies)).toBeObservable(turns, { a: both, b: end });
-    m.expect(first$).toHaveSubscriptions(asked1);
-    m.expect(taking$).toHaveSubscriptions(took);
-    m.expect(patch$).toHaveSubscriptions(patched);
-    m.expect(repaired$).toHaveSubscriptions(repaired);
-    m.expect(decided$).toHaveSubscriptions([decided2, decided1]);
-    m.expect(tool$).toHaveSubscriptions([ran2, ran1]);
-    m.expect(mended$).toHaveSubscriptions(mended);
-    m.expect(second$).toHaveSubscriptions(asked2);
-    m.flush();
-    expect(source.requests[1]?.system).toBe('Be brief.');
-    expect(histories(source)[1]).toEqual([go, assistant(both), results(block.toolResult('1', 'x!'), block.toolResult('2', 'x!'))]);
-  }));
+    seen.toBe(`
+      turns:     -a------------(e|)
+      model:     ^!-----------^!
+      taking:    -^-!
+      patch:     ---^-!
+      repaired:  -----^!
+      decided:   -----^--!
+      decided:   ------^--!
+      t:         --------^-!
+      t:         ---------^-!
+      mended:    -----------^-!
+    `);
+    expect(seen.requests[1]?.system).toBe('Be brief.');
+    expect(seen.requests[1]?.messages).toEqual([
+      go,
+      assistant(both),
+      results(block.toolResult('1', 'x!'), block.toolResult('2', 'x!')),
+    ]);
+  });
 
   describe('a shared run', () => {
     /** Shared by all who subscribe until `start$` emits: a synchronous run would be over for the second. */
@@ -265,31 +271,34 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
     // prettier-ignore
     it('waits for all, at every stage', marbles(m => {
       const start$ = m.cold( '(s|)           ');
-      const first$ = m.cold(  '-(r|)          ', { r: one });
+      const first =           '-(a|)          ';
       const a$ = m.cold(       '--|           ');
       const b$ = m.cold(       '  ---|        ');
       const decided$ = m.cold( '     --(d|)   ', { d: true });
       const tool$ = m.cold(    '       -(x|)  ', { x: 'x' });
-      const second$ = m.cold(  '        -(r|) ', { r: end });
+      const second =           '        -(e|) ';
+      const asked1 =          '^!             ';
       const waitedA =         '-^-!           ';
       const waitedB =         '---^--!        ';
       const decided =         '------^-!      ';
       const ran =             '--------^!     ';
       const asked2 =          '---------^!    ';
-      const turns =           '-a--------(b|) ';
+      const turns =           '-a--------(e|) ';
 
+      const values = { a: one, e: end };
+      const source = marbleSource(m, [first, second], values);
       const shared$ = start$.pipe(
-        mergeMap(() => run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] })),
+        mergeMap(() => run(source, { ...params, tools: [fakeTool('t', () => tool$)] })),
         share(),
       );
-      m.expect(shared$.pipe(updateParams(onFirst(a$)), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(shared$.pipe(takeOverHistory(onFirst(b$)), replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(shared$.pipe(approveToolCalls(() => decided$), replies)).toBeObservable(turns, { a: one, b: end });
+      m.expect(shared$.pipe(updateParams(onFirst(a$)), replies)).toBeObservable(turns, values);
+      m.expect(shared$.pipe(takeOverHistory(onFirst(b$)), replies)).toBeObservable(turns, values);
+      m.expect(shared$.pipe(approveToolCalls(() => decided$), replies)).toBeObservable(turns, values);
       m.expect(a$).toHaveSubscriptions(waitedA);
       m.expect(b$).toHaveSubscriptions(waitedB);
       m.expect(decided$).toHaveSubscriptions(decided);
       m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
+      m.scheduler.expectSubscriptions(source.subscriptions).toBe([asked1, asked2]);
     }));
 
     it('goes on without those who leave; the hooks that they took stay', () => {
@@ -322,47 +331,50 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
         ),
       );
 
-    // prettier-ignore
-    it('an asynchronous concatMap in it holds: the operators behind it still take part', marbles(m => {
-      const first$ = m.cold(  '-(r|)          ', { r: one });
-      const asked$ = m.cold(   '---(y|)       ', { y: 'yes' });
-      const decided$ = m.cold( '   --(d|)     ', { d: true });
-      const tool$ = m.cold(    '     -(x|)    ', { x: 'x' });
-      const second$ = m.cold(  '      -(r|)   ', { r: end });
-      const waited1 =         '-^--!          ';
-      const decided =         '----^-!        ';
-      const ran =             '------^!       ';
-      const asked2 =          '-------^!      ';
-      const waited2 =         '--------^--!   ';
-      const turns =           '----a------(b|)';
+    it('an asynchronous concatMap in it holds: the operators behind it still take part', () => {
+      const approved = draw(
+        run,
+        ({ cold }) =>
+          pipe(
+            gate(askUser(cold.asked)),
+            approveToolCalls(() => cold.decided),
+          ),
+        {
+          model: ['-(a|)', '-(e|)'],
+          tools: { t: '-(x|)' },
+          cold: { asked: '---(y|)', decided: ['--(d|)', { d: true }] },
+        },
+      );
+      approved.toBe(`
+        turns:    ----a------(e|)
+        model:    ^!-----^!
+        asked:    -^--!---^--!
+        decided:  ----^-!
+        t:        ------^!
+      `);
+      expect(approved.requests[1]?.messages).toEqual(answered);
+    });
 
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      const piped$ = run$.pipe(gate(askUser(asked$)), approveToolCalls(() => decided$));
-      m.expect(piped$.pipe(replies)).toBeObservable(turns, { a: one, b: end });
-      m.expect(asked$).toHaveSubscriptions([waited1, waited2]);
-      m.expect(decided$).toHaveSubscriptions(decided);
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
-
-    // prettier-ignore
-    it('without it the tool runs and the request goes out meanwhile; operators behind it fail by name', marbles(m => {
-      const first$ = m.cold(  '-(r|)       ', { r: one });
-      const asked$ = m.cold(   '---(y|)    ', { y: 'yes' });
-      const tool$ = m.cold(    '-(x|)      ', { x: 'x' });
-      const second$ = m.cold(  ' ---(r|)   ', { r: end });
-      const waited =          '-^--!       ';
-      const ran =             '-^!         ';
-      const asked2 =          '--^-!       ';
-      const turns =           '----#       ';
-
-      const run$ = run(scripted([first$, second$]), { ...params, tools: [fakeTool('t', () => tool$)] });
-      const piped$ = run$.pipe(askUser(asked$), approveToolCalls(() => false));
-      m.expect(piped$.pipe(replies)).toBeObservable(turns, {}, new TurnSealedError('onToolCall', 'the calls of this turn already run, with the hooks they had'));
-      m.expect(asked$).toHaveSubscriptions(waited);
-      m.expect(tool$).toHaveSubscriptions(ran);
-      m.expect(second$).toHaveSubscriptions(asked2);
-    }));
+    it('without it the tool runs and the request goes out meanwhile; operators behind it fail by name', () => {
+      const sealed = draw(
+        run,
+        ({ cold }) =>
+          pipe(
+            askUser(cold.asked),
+            approveToolCalls(() => false),
+          ),
+        { model: ['-(a|)', '---(e|)'], tools: { t: '-(x|)' }, cold: { asked: '---(y|)' } },
+      );
+      sealed.toBe(`
+        turns:  ----#
+        model:  ^!^-!
+        t:      -^!
+        asked:  -^--!
+      `);
+      expect(sealed.error).toStrictEqual(
+        new TurnSealedError('onToolCall', 'the calls of this turn already run, with the hooks they had'),
+      );
+    });
 
     it('plain operators that do not wait need none', () => {
       const seen = play(
@@ -484,23 +496,29 @@ describe.each(runners)('several operators, $runner', ({ run }) => {
       expect(seen.turns[0]?.kind).toBe('resumed');
     });
 
-    // prettier-ignore
-    it('waits for the approval before its first request', marbles(m => {
-      const decided$ = m.cold('---(d|)   ', { d: true });
-      const first$ = m.cold(  '   -(r|)  ', { r: end });
-      const waited =          '^--!      ';
-      const asked1 =          '---^!     ';
-      const turns =           'a---(b|)  ';
-
-      const source = scripted([first$]);
-      const run$ = run(source, { ...params, tools, messages: [go, assistant(one)] });
-      const piped$ = run$.pipe(approveToolCalls(() => decided$), mergeMap(turn => turn.message$.pipe(map(() => turn.kind))));
-      m.expect(piped$).toBeObservable(turns, { a: 'resumed', b: 'reply' });
-      m.expect(decided$).toHaveSubscriptions(waited);
-      m.expect(first$).toHaveSubscriptions(asked1);
-      m.flush();
-      expect(histories(source)[0]).toEqual([go, assistant(one), results(block.toolResult('1', 'result of 1'))]);
-    }));
+    it('waits for the approval before its first request', () => {
+      const seen = draw(
+        run,
+        ({ cold }) =>
+          pipe(
+            approveToolCalls(() => cold.decided),
+            mergeMap(turn => turn.message$.pipe(map(() => turn.kind))),
+          ),
+        {
+          model: ['-(e|)'],
+          outputs: { r: 'resumed', p: 'reply' },
+          cold: { decided: ['---(d|)', { d: true }] },
+        },
+        { messages: [go, assistant(one)] },
+      );
+      seen.toBe(`
+        turns:    r---(p|)
+        model:    ---^!
+        decided:  ^--!
+        t:        ---(^!)
+      `);
+      expect(histories(seen)).toEqual([answered]);
+    });
   });
 
   it('interject, appendMessages and a takeover: what was typed is not lost', () => {

@@ -26,8 +26,9 @@ import {
   type ToolRunnerParams,
   type TurnHandle,
 } from 'rx-tool-runner';
+import { assistant, results } from 'rx-tool-runner/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { assistant, end, histories, params, results, suffixed } from '../support/operatorLaws';
+import { end, histories, params, suffixed } from '../support/operatorLaws';
 import { call, calls, message, result, says, textBlock, user } from '../support/replies';
 import { lastSettled, runners, watch } from '../support/runners';
 import { fakeTool } from '../support/tools';

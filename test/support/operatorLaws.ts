@@ -45,8 +45,6 @@ export const params = {
 /** The final reply of most scripts. */
 export const end = reply.text('done');
 
-export { assistant, results } from 'rx-tool-runner/testing';
-
 /** The content of a result as text. */
 export const textOf = ({ content }: ToolResultBlockParam): string =>
   typeof content === 'string' ? content : JSON.stringify(content);
