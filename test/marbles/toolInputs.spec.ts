@@ -29,6 +29,7 @@ import {
 import { block, reply, runAgent, scripted, type AgentRun } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { collect } from '../support/collect';
+import { growth } from '../support/growth';
 import { marbles } from '../support/marbles';
 import { params } from '../support/operatorLaws';
 import { fakeTool } from '../support/tools';
@@ -345,21 +346,16 @@ describe('toolInputs', () => {
     ['a long text that is read at every piece', 'word ', ({ input }) => input],
     ['a long list', '","', ({ call: { id } }) => id],
   ])('is linear in the pieces: %s', (_, piece, view) => {
-    const time = (count: number): number => {
+    const reading = (count: number) => {
       const pieces = Array.from({ length: count }, () => json(0, piece));
       const streamed = [events.s, events.a, json(0, '{"a": ["'), ...pieces, json(0, '"]}'), events.A];
-      const times = [1, 2, 3].map(() => {
-        const turn = Object.assign(from(streamed), { kind: 'reply', index: 0 }) as unknown as StreamingTurn;
-        const started = performance.now();
+      const turn = Object.assign(from(streamed), { kind: 'reply', index: 0 }) as unknown as StreamingTurn;
+      return () => {
         const { values } = collect(of(turn).pipe(toolInputs(), map(view)));
         expect(values).toHaveLength(count + 3);
-        return performance.now() - started;
-      });
-      return Math.min(...times);
+      };
     };
-    const few = time(10_000);
-    // What is quadratic takes sixteen times as long, and seconds. Some milliseconds are noise.
-    expect(time(40_000)).toBeLessThan(10 * Math.max(few, 20));
+    expect(growth(reading, 10_000)).toBeLessThan(10);
   });
 
   it('types the inputs of a tool as what there may be of them', () => {

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { partialJson } from '../../src/messages/partialJson';
+import { growth } from '../support/growth';
 
 /** What is still open at the end of a text, and how it would be closed. */
 const openAt = (text: string): { readonly inString: boolean; readonly closers: string } => {
@@ -286,20 +287,6 @@ describe('partialJson', () => {
     );
   });
 
-  /** Milliseconds for a text in so many pieces, the best of three. */
-  const time = (pieces: (count: number) => string[], count: number, reading: boolean): number => {
-    const given = pieces(count);
-    const runs = [1, 2, 3].map(() => {
-      const started = performance.now();
-      const parser = partialJson();
-      for (const piece of given) {
-        const read = parser.push(piece);
-        if (reading) read();
-      }
-      return performance.now() - started;
-    });
-    return Math.min(...runs);
-  };
   const many = (count: number, piece: (index: number) => string): string[] =>
     Array.from({ length: count }, (_, index) => piece(index));
   const rows = many(25, row => `{"id":${row},"name":"row ${row}"},`).join('');
@@ -319,10 +306,17 @@ describe('partialJson', () => {
     ['a deep list', false, count => many(count, () => '[')],
     ['a list of lists', false, count => ['[', ...many(count, () => '[[],{}],')]],
   ])('is linear in its input: %s', (_, reading, pieces) => {
-    time(pieces, 10_000, reading);
-    const few = time(pieces, 10_000, reading);
-    // Four times as much takes what is quadratic sixteen times as long, and seconds. Some milliseconds are noise.
-    expect(time(pieces, 40_000, reading)).toBeLessThan(10 * Math.max(few, 20));
+    const parsing = (count: number) => {
+      const given = pieces(count);
+      return () => {
+        const parser = partialJson();
+        for (const piece of given) {
+          const read = parser.push(piece);
+          if (reading) read();
+        }
+      };
+    };
+    expect(growth(parsing, 10_000)).toBeLessThan(10);
   });
 
   it('reads a value of any depth', () => {
