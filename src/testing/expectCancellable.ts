@@ -1,8 +1,15 @@
-import { Observable, Subject, takeUntil, tap, type MonoTypeOperatorFunction } from 'rxjs';
+import {
+  Observable,
+  Subject,
+  Subscription,
+  tap,
+  UnsubscriptionError,
+  type MonoTypeOperatorFunction,
+} from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import type { Message, MessageStreamEvent } from '../messages';
 import { scripted, type ScriptedSource } from '../sources/scripted';
-import { virtualTimers } from './globalTimers';
+import { withVirtualTimers } from './globalTimers';
 
 /** What a producer under test is made of: all that these give is watched. */
 export interface CancellationProbe {
@@ -52,7 +59,7 @@ class Attempt implements CancellationProbe {
   failedAtOnce: { readonly error: unknown } | undefined;
 
   readonly #scheduler = new TestScheduler(() => true);
-  readonly #stop$ = new Subject<void>();
+  readonly #subscription = new Subscription();
   readonly #open = new Map<object, string>();
   readonly #hot = new Set<object>();
   #cold: TestScheduler['createColdObservable'] = () => {
@@ -130,40 +137,58 @@ class Attempt implements CancellationProbe {
     private readonly stopAt: number,
   ) {
     const scheduler = this.#scheduler;
-    scheduler.run(helpers => {
-      this.#cold = helpers.cold;
-      const actions = scheduler.actions as readonly { readonly delay: number }[];
-      const giveBack = virtualTimers(scheduler);
-      try {
-        producer(this)
-          .pipe(takeUntil(this.#stop$))
-          .subscribe({
-            next: () => this.#moment('a value'),
-            error: (error: unknown) => {
-              if (this.moments.length === 0) this.failedAtOnce = { error };
-              this.#moment('the error');
-            },
-            complete: () => this.#moment('the end'),
-          });
-        this.#moment('the subscription');
+    scheduler.run(({ cold }) => {
+      this.#cold = cold;
+      withVirtualTimers(scheduler, () => {
+        this.#follow(producer, frames);
+      });
+    });
+  }
+
+  #follow(producer: (probe: CancellationProbe) => Observable<unknown>, frames: number): void {
+    const scheduler = this.#scheduler;
+    const actions = scheduler.actions as readonly { readonly delay: number }[];
+    try {
+      const watched$ = producer(this);
+      this.#tearsDown(() => {
+        this.#subscribe(watched$);
+      });
+      this.#moment('the subscription');
+      this.#limit();
+      this.#check();
+      for (let next = actions[0]; next !== undefined && next.delay <= frames; next = actions[0]) {
+        scheduler.maxFrames = next.delay;
+        this.#tearsDown(() => scheduler.flush());
+        this.#moment(`frame ${scheduler.frame}`);
         this.#limit();
         this.#check();
-        for (let next = actions[0]; next !== undefined && next.delay <= frames; next = actions[0]) {
-          scheduler.maxFrames = next.delay;
-          scheduler.flush();
-          this.#moment(`frame ${scheduler.frame}`);
-          this.#limit();
-          this.#check();
-        }
-      } finally {
-        // What a producer has left would go on for ever.
-        if (!this.#stopped && stopAt < Infinity)
-          this.complaints.push('it is not the same at each subscription');
-        this.#stopped = true;
-        this.#stop$.next();
-        for (const action of [...scheduler.actions]) action.unsubscribe();
-        giveBack();
       }
+    } finally {
+      // What a producer has left would go on for ever.
+      if (!this.#stopped && this.stopAt < Infinity)
+        this.complaints.push('it is not the same at each subscription');
+      this.#stop();
+      for (const action of [...scheduler.actions]) action.unsubscribe();
+    }
+  }
+
+  #subscribe(watched$: Observable<unknown>): void {
+    // Known before it is subscribed to: what is synchronous is unsubscribed at its moments, too.
+    new Observable(subscriber => {
+      this.#subscription.add(subscriber);
+      try {
+        watched$.subscribe(subscriber);
+      } catch (error) {
+        // All else comes as an error of the Observable: this is the teardown of one that has ended by now.
+        this.#complainOf(error);
+      }
+    }).subscribe({
+      next: () => this.#moment('a value'),
+      error: (error: unknown) => {
+        if (this.moments.length === 0) this.failedAtOnce = { error };
+        this.#moment('the error');
+      },
+      complete: () => this.#moment('the end'),
     });
   }
 
@@ -173,13 +198,28 @@ class Attempt implements CancellationProbe {
     if (this.moments.length > mostMoments && this.stopAt === Infinity) {
       // What is endless without time would not come back by itself.
       this.#tooMany = true;
-      this.#stopped = true;
-      this.#stop$.next();
-      return;
-    }
-    if (this.moments.length - 1 !== this.stopAt) return;
+      this.#stop();
+    } else if (this.moments.length - 1 === this.stopAt) this.#stop();
+  }
+
+  #stop(): void {
     this.#stopped = true;
-    this.#stop$.next();
+    this.#tearsDown(() => this.#subscription.unsubscribe());
+  }
+
+  /** Does what may end subscriptions: what their teardowns throw is a complaint. */
+  #tearsDown(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof UnsubscriptionError)) throw error;
+      this.#complainOf(error);
+    }
+  }
+
+  #complainOf(error: unknown): void {
+    const all: readonly unknown[] = error instanceof UnsubscriptionError ? error.errors : [error];
+    for (const each of all) this.complaints.push(`a teardown throws ${String(each)}`);
   }
 
   #limit(): void {
@@ -204,9 +244,10 @@ class Attempt implements CancellationProbe {
  * It is subscribed to again and again, in virtual time: first to see what it does, then once for each moment, which are
  * the end of every frame in which something happens, and every begin, value and end of what the probe gives or tracks.
  * There it is unsubscribed, and when the code on the stack has returned, no tracked Observable may be subscribed to, no
- * task be going on, and no timer be set; after that, nothing may begin any more.
+ * task be going on, and no timer be set; after that, nothing may begin any more. No teardown may throw.
  *
- * Timers are those of RxJS, and `setTimeout` and `setInterval` as the global object has them: both are virtual meanwhile.
+ * Timers are those of RxJS, and `setTimeout`, `setInterval` and Node's `setImmediate` as the global object has them: all
+ * are virtual meanwhile.
  * Promises do not take part in virtual time: of what awaits one, only the part before that is seen. Throws a `RangeError`
  * for what has more than 1,000 moments within `frames`, and an `Error` with its cause for what fails before anything else
  * happens, which shows nothing.
@@ -245,15 +286,15 @@ export const expectCancellable = (
   producer: (probe: CancellationProbe) => Observable<unknown>,
   { frames = 10_000 }: CancellationConfig = {},
 ): readonly string[] => {
-  const { moments, failedAtOnce } = new Attempt(producer, frames, Infinity);
+  const { moments, failedAtOnce, complaints: unforced } = new Attempt(producer, frames, Infinity);
   if (failedAtOnce !== undefined) {
     const { error } = failedAtOnce;
     throw new Error(`expectCancellable: it failed before there was anything to cancel: ${String(error)}`, {
       cause: error,
     });
   }
-  const lines = moments.flatMap((moment, index) => {
-    const { complaints } = new Attempt(producer, frames, index);
+  const lines = [...moments, 'the end of the test'].flatMap((moment, index) => {
+    const complaints = index < moments.length ? new Attempt(producer, frames, index).complaints : unforced;
     return complaints.map(complaint => `- ${moment}: ${complaint}`);
   });
   if (lines.length > 0)

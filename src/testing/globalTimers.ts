@@ -1,6 +1,6 @@
 import type { SchedulerLike, Subscription } from 'rxjs';
 
-type Work = (...args: readonly unknown[]) => void;
+type Callback = (...args: readonly unknown[]) => void;
 
 /** What a timer is known by; Node's has the methods, too. */
 class Timer {
@@ -23,23 +23,22 @@ class Timer {
 const framesOf = (delay: unknown): number => Math.max(1, Number(delay) || 0);
 
 /**
- * Has `setTimeout` and `setInterval` of the global object pass in the time of a scheduler, as RxJS's own timers do within
- * `TestScheduler.run`.
- *
- * @returns what gives them back
+ * Has `setTimeout`, `setInterval` and, where there is one, `setImmediate` of the global object pass in the time of a
+ * scheduler while some work is done, as RxJS's own timers do within `TestScheduler.run`.
  */
-export const virtualTimers = (scheduler: Pick<SchedulerLike, 'schedule'>): (() => void) => {
+export const withVirtualTimers = <T>(scheduler: Pick<SchedulerLike, 'schedule'>, work: () => T): T => {
   const global = globalThis as unknown as Record<string, unknown>;
-  const { clearTimeout, clearInterval } = globalThis;
-  const set = (work: Work, delay?: unknown, ...args: readonly unknown[]): Timer =>
-    new Timer(scheduler.schedule(() => work(...args), framesOf(delay)));
-  const repeat = (work: Work, delay?: unknown, ...args: readonly unknown[]): Timer => {
+  const { clearTimeout, clearInterval, clearImmediate } = globalThis;
+  const set = (callback: Callback, delay?: unknown, ...args: readonly unknown[]): Timer =>
+    new Timer(scheduler.schedule(() => callback(...args), framesOf(delay)));
+  const setImmediate = (callback: Callback, ...args: readonly unknown[]): Timer => set(callback, 0, ...args);
+  const repeat = (callback: Callback, delay?: unknown, ...args: readonly unknown[]): Timer => {
     const timer = new Timer(undefined);
     const wait = (): void => {
       timer.pending = scheduler.schedule(() => {
-        // First, so that the work may clear it.
+        // First, so that the callback may clear it.
         wait();
-        work(...args);
+        callback(...args);
       }, framesOf(delay));
     };
     wait();
@@ -56,10 +55,13 @@ export const virtualTimers = (scheduler: Pick<SchedulerLike, 'schedule'>): (() =
     setInterval: repeat,
     clearTimeout: clear(clearTimeout),
     clearInterval: clear(clearInterval),
+    ...('setImmediate' in global && { setImmediate, clearImmediate: clear(clearImmediate) }),
   };
   const real = Object.keys(virtual).map(name => [name, global[name]] as const);
   Object.assign(global, virtual);
-  return () => {
+  try {
+    return work();
+  } finally {
     Object.assign(global, Object.fromEntries(real));
-  };
+  }
 };

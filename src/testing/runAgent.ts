@@ -1,9 +1,10 @@
 import { catchError, EMPTY, mergeMap, Observable, of, tap, type MonoTypeOperatorFunction } from 'rxjs';
-import { TestScheduler } from 'rxjs/testing';
+import { TestScheduler, type RunHelpers } from 'rxjs/testing';
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
 import { isRunnableTool, jsonSchemaTool, runTool, type RunnableTool, type ToolOutput } from '../tools';
 import type { TurnHandle } from '../turn';
 import { difference } from './difference';
+import { withVirtualTimers } from './globalTimers';
 import { marbleSource, type MarbleSource } from './marbleSource';
 import { differing, parsed, printed, type Lane, type Span } from './timeline';
 
@@ -108,10 +109,12 @@ class Recording {
   }
 }
 
-/** A lane has one label, and a label one lane. */
+/** A lane has one label, and a label one lane, by which a diagram can draw it. */
 const checkLabels = (labels: readonly string[]): void => {
   const taken = new Set(['turns', 'model']);
   for (const label of labels) {
+    if (!/^[^\s:]([^\n:]*[^\s:])?$/.test(label))
+      throw new TypeError(`runAgent: ${JSON.stringify(label)} cannot be drawn as the label of a lane`);
     if (taken.has(label)) throw new TypeError(`runAgent: there are two lanes '${label}'`);
     taken.add(label);
   }
@@ -131,6 +134,26 @@ const entered = (tool: RunnableTool, recording: Recording): RunnableTool => {
   return made;
 };
 
+/** More frames than these in which something happens, and it does so for ever. */
+const mostFrames = 100_000;
+
+/** Has all happen that is to happen. */
+const flush = (scheduler: TestScheduler): void => {
+  const actions = scheduler.actions as readonly { readonly delay: number }[];
+  // Hot Observables are there only from the first flush on.
+  scheduler.maxFrames = 0;
+  scheduler.flush();
+  for (let count = 0; actions[0] !== undefined; count++) {
+    if (count === mostFrames) {
+      throw new RangeError(
+        'runAgent: something goes on for ever, a timer that is left or the agent; `unsubscribe` ends an agent',
+      );
+    }
+    scheduler.maxFrames = actions[0].delay;
+    scheduler.flush();
+  }
+};
+
 type Make = (marbles: string, values?: Record<string, unknown>, error?: unknown) => Observable<unknown>;
 
 const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
@@ -142,8 +165,9 @@ const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
 /**
  * Runs an agent in virtual time: diagrams of model, tools and user in, one diagram of all that happened out.
  *
- * The tools' and the agent's own timers are virtual, too; what waits for a Promise is not, and takes no part in a run
- * that is over when this returns.
+ * The tools' and the agent's own timers are virtual, too, those of RxJS and `setTimeout`, `setInterval` and Node's
+ * `setImmediate` as the global object has them; what waits for a Promise is not, and takes no part in a run that is over
+ * when this returns.
  *
  * ```
  * turns:   --a-----(b|)
@@ -152,8 +176,9 @@ const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
  * search:  --^---!
  * ```
  *
- * Not to be called inside of a `TestScheduler.run`, since it is one. Throws what `agent` throws, and a `TypeError` for two
- * lanes of one label, such as a tool named `model`.
+ * Not to be called inside of a `TestScheduler.run`, since it is one. Throws what `agent` throws, a `TypeError` for two
+ * lanes of one label, such as a tool named `model`, and for one that no diagram can have, such as one with a colon in it,
+ * and a `RangeError` for what goes on for ever, which is what happens in more than 100,000 frames.
  *
  * @example
  * ```ts run
@@ -190,7 +215,7 @@ export const runAgent = <
   diagrams: AgentDiagrams<Hot, Cold>,
 ): AgentRun => {
   const scheduler = new TestScheduler(() => true);
-  return scheduler.run(helpers => {
+  const run = (helpers: RunHelpers): AgentRun => {
     const { model, replies, error, tools = {}, hot = {}, cold = {}, outputs = {}, unsubscribe } = diagrams;
     const recording = new Recording(() => scheduler.now());
     const make: Readonly<Record<'cold' | 'hot', Make>> = {
@@ -251,7 +276,7 @@ export const runAgent = <
       },
       complete: () => recording.enter('|'),
     });
-    helpers.flush();
+    flush(scheduler);
 
     const spans = source.subscriptions.map(log => ({ from: log.subscribedFrame, to: log.unsubscribedFrame }));
     const lanes = recording.lanes(spans, labels);
@@ -268,5 +293,6 @@ export const runAgent = <
         throw Object.assign(difference_, { expected: printed(parsed(diagram)), actual: timeline });
       },
     };
-  });
+  };
+  return scheduler.run(helpers => withVirtualTimers(scheduler, () => run(helpers)));
 };

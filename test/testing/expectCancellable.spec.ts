@@ -3,6 +3,8 @@ import {
   concatMap,
   defer,
   EMPTY,
+  finalize,
+  ignoreElements,
   interval,
   merge,
   mergeMap,
@@ -10,6 +12,7 @@ import {
   Observable,
   of,
   repeat,
+  take,
   tap,
   throwError,
   timer,
@@ -141,6 +144,18 @@ describe('expectCancellable', () => {
       ]);
     });
 
+    it('pass in virtual time: setImmediate', () => {
+      const soon = (cancel: boolean): Observable<never> =>
+        new Observable(subscriber => {
+          const id = setImmediate(() => subscriber.complete());
+          return () => {
+            if (cancel) clearImmediate(id);
+          };
+        });
+      expect(expectCancellable(() => soon(true))).toEqual(['the subscription', 'the end', 'frame 1']);
+      expect(complaints(() => soon(false))).toEqual(['- the subscription: a timer is set for frame 1']);
+    });
+
     it('are told of where they are left', () => {
       expect(complaints(() => after(1_000, false))).toEqual([
         '- the subscription: a timer is set for frame 1000',
@@ -165,6 +180,44 @@ describe('expectCancellable', () => {
         setTimeout(resolve, 0);
       });
       expect(rang).toEqual([]);
+    });
+  });
+
+  describe('teardowns that throw', () => {
+    const throwing = <T>(source$: Observable<T>): Observable<T> =>
+      source$.pipe(
+        finalize(() => {
+          throw new Error('stuck');
+        }),
+      );
+
+    it.each<[string, Observable<unknown>, readonly string[]]>([
+      ['of what waits', throwing(NEVER), ['the subscription', 'the end of the test']],
+      [
+        'of what comes to its end',
+        throwing(timer(5)),
+        ['the subscription', 'a value', 'the end', 'frame 5', 'the end of the test'],
+      ],
+      [
+        'of one that returns it',
+        new Observable(subscriber => {
+          subscriber.complete();
+          return () => {
+            throw new Error('stuck');
+          };
+        }),
+        ['the end', 'the subscription', 'the end of the test'],
+      ],
+      ['of what another is made of', concat(timer(5), throwing(NEVER)), ['frame 5', 'the end of the test']],
+      [
+        'of what ends the others first',
+        concat(timer(5).pipe(ignoreElements()), throwing(timer(0)), timer(5)).pipe(take(1)),
+        ['a value', 'the end'],
+      ],
+    ])('are told of: %s', (_, producer$, at) => {
+      expect(complaints(() => producer$)).toEqual(
+        at.map(moment => `- ${moment}: a teardown throws Error: stuck`),
+      );
     });
   });
 

@@ -1,4 +1,16 @@
-import { delay, EMPTY, mergeAll, mergeMap, of, timer, type Observable } from 'rxjs';
+import {
+  delay,
+  EMPTY,
+  ignoreElements,
+  interval,
+  merge,
+  mergeAll,
+  mergeMap,
+  Observable,
+  of,
+  take,
+  timer,
+} from 'rxjs';
 import {
   APIConnectionError,
   approveToolCalls,
@@ -93,12 +105,25 @@ describe.each(runners)('runAgent, $runner', ({ run }) => {
     expect((seen.error as RunnerError).cause).toBe(error);
   });
 
-  it('has tools of one’s own in virtual time', () => {
+  it.each<[string, () => Observable<string>]>([
+    ['timers of RxJS', () => timer(60_000).pipe(mergeMap(() => of('waited').pipe(delay(1_000))))],
+    [
+      'timers of the global object',
+      () =>
+        new Observable(subscriber => {
+          const id = setTimeout(() => {
+            subscriber.next('waited');
+            subscriber.complete();
+          }, 61_000);
+          return () => clearTimeout(id);
+        }),
+    ],
+  ])('has tools of one’s own in virtual time: %s', (_, waiting) => {
     const wait = jsonSchemaTool({
       name: 'wait',
       description: 'Waits',
       input_schema: { type: 'object' },
-      run: () => timer(60_000).pipe(mergeMap(() => of('waited').pipe(delay(1_000)))),
+      run: waiting,
     });
     const calls = reply.toolUse('wait');
     const seen = runAgent(({ source, tools }) => run(source, { ...params, tools }), {
@@ -201,6 +226,48 @@ describe('runAgent', () => {
     expect(() => runAgent(() => EMPTY, { model: [], replies: {}, ...given })).toThrow(
       new TypeError(`runAgent: there are two lanes '${label}'`),
     );
+  });
+
+  it.each(['', ' click', 'click ', 'click: ok', 'click\nok'])(
+    'refuses a label that no diagram can have: %j',
+    label => {
+      expect(() => runAgent(() => EMPTY, { model: [], replies: {}, hot: { [label]: '-a' } })).toThrow(
+        new TypeError(`runAgent: ${JSON.stringify(label)} cannot be drawn as the label of a lane`),
+      );
+    },
+  );
+
+  it.each(['c', 'a click', 'click-2', 'クリック'])('takes a label that a diagram can have: %j', label => {
+    const seen = runAgent(({ hot }) => merge(...Object.values<Observable<string>>(hot)).pipe(take(1)), {
+      model: [],
+      replies: {},
+      hot: { [label]: '-a' },
+    });
+    seen.toBe(`
+      turns:     -(a|)
+      ${label}:  ^!
+    `);
+  });
+
+  it.each<[string, () => Observable<unknown>]>([
+    ['an agent', () => interval(1)],
+    [
+      'a timer that it leaves',
+      () =>
+        new Observable(subscriber => {
+          setInterval(() => subscriber.complete(), 1);
+        }),
+    ],
+  ])('comes back from what goes on for ever: %s', (_, agent) => {
+    expect(() => runAgent(agent, { model: [], replies: {} })).toThrow(
+      new RangeError(
+        'runAgent: something goes on for ever, a timer that is left or the agent; `unsubscribe` ends an agent',
+      ),
+    );
+    expect(
+      runAgent(() => interval(1).pipe(ignoreElements()), { model: [], replies: {}, unsubscribe: '--!' })
+        .error,
+    ).toBeUndefined();
   });
 
   it('takes no error, date or map for another one', () => {
