@@ -53,7 +53,13 @@ const parts: Readonly<Record<string, Part>> = {
   angular: {
     paths: ['angular/'],
     ours: any,
-    packages: ['rxjs', '@angular/core', '@angular/core/rxjs-interop', '@angular/common/http'],
+    packages: [
+      'rxjs',
+      '@angular/core',
+      '@angular/core/rxjs-interop',
+      '@angular/common',
+      '@angular/common/http',
+    ],
   },
   testing: { paths: ['testing/'], ours: any, packages: ['rxjs', 'rxjs/testing'] },
   index: { paths: ['index.ts'], ours: any, packages: [] },

@@ -1,5 +1,13 @@
+import { isPlatformServer } from '@angular/common';
 import { HttpClient } from '@angular/common/http';
-import { inject, makeEnvironmentProviders, type EnvironmentProviders, type Provider } from '@angular/core';
+import {
+  inject,
+  makeEnvironmentProviders,
+  PLATFORM_ID,
+  type EnvironmentProviders,
+  type Provider,
+} from '@angular/core';
+import { defer } from 'rxjs';
 import type { ToolRunnerParams } from '../runner';
 import { messagesApi, type MessagesApiOptions, type MessageSource } from '../sources';
 import { httpClientFetch } from './httpClientFetch';
@@ -15,9 +23,20 @@ type Made<T extends object> = T | (() => T);
 
 const made = <T extends object>(value: Made<T>): T => (typeof value === 'function' ? value() : value);
 
+/** A source that is made by its first request, which fails with what `make` throws. */
+const madeLate = (make: () => MessageSource): MessageSource => {
+  let source: MessageSource | undefined;
+  const late = (): MessageSource => (source ??= make());
+  return {
+    create: request => defer(() => late().create(request)),
+    stream: request => defer(() => late().stream(request)),
+  };
+};
+
 /**
  * Replies come from the Messages API over HTTP, by `messagesApi` and its options. In a browser that is a proxy of your
- * own, which adds the key: `withMessagesApi({ baseURL: '/api' })`.
+ * own, which adds the key: `withMessagesApi({ baseURL: '/api' })`. Where a page is rendered on a server such a `baseURL`
+ * makes runs fail there, and nothing else.
  */
 export const withMessagesApi = (options: Made<MessagesApiOptions> = {}): ToolRunnerFeature => ({
   providers: [
@@ -25,10 +44,10 @@ export const withMessagesApi = (options: Made<MessagesApiOptions> = {}): ToolRun
       provide: MESSAGE_SOURCE,
       useFactory: (): MessageSource => {
         const given = made(options);
-        return messagesApi({
-          ...given,
-          fetch: given.fetch ?? inject(FETCH, { optional: true }) ?? undefined,
-        });
+        const fetch = given.fetch ?? inject(FETCH, { optional: true }) ?? undefined;
+        const make = (): MessageSource => messagesApi({ ...given, fetch });
+        // What is right in the browser, a relative URL and no key, is not on the server, where the page may want no run.
+        return isPlatformServer(inject(PLATFORM_ID)) ? madeLate(make) : make();
       },
     },
   ],
