@@ -379,7 +379,7 @@ const isWanted = (core: TurnCore, bench: ToolBench, call: ToolUseBlock): boolean
 class CallRun implements Answer {
   readonly #result$ = new AsyncSubject<ToolResult | undefined>();
   readonly #key: unknown;
-  #phase: 'preparing' | 'ready' | 'started' | 'ended' = 'preparing';
+  #phase: 'waiting' | 'started' | 'ended' = 'waiting';
   #subscriber: Subscriber<ToolResult> | undefined;
 
   constructor(
@@ -419,14 +419,9 @@ class CallRun implements Answer {
   edited({ _tag }: Edit): void {
     const { core, call } = this;
     if (_tag === 'Stop') {
-      if (this.#phase === 'preparing') this.#cancel();
-    } else if (
-      (_tag === 'Retry' || _tag === 'SetMessages') &&
-      this.#phase !== 'ended' &&
-      !core.expects(call)
-    ) {
+      if (this.#phase === 'waiting') this.#cancel();
+    } else if ((_tag === 'Retry' || _tag === 'SetMessages') && !core.expects(call)) {
       // A takeover cancels the calls of the discarded reply, but for those that it keeps at its end to be answered.
-      core.answers.delete(this.#key);
       // Should a later takeover bring the call back: it has run, if not to its end, and does not run again.
       if (this.#phase === 'started') this.#finish(failure(call, new ToolError('The call was cancelled')));
       this.#cancel();
@@ -438,14 +433,13 @@ class CallRun implements Answer {
     const tool = bench.tool(call.name);
     if (tool === undefined) return of(notFound(call));
     return prepare(core, bench, tool, call).pipe(
-      mergeMap(prepared => {
-        this.#phase = 'ready';
-        return 'result' in prepared
+      mergeMap(prepared =>
+        'result' in prepared
           ? of(prepared.result)
           : run(core, bench, tool, call, prepared.input, () => {
               this.#phase = 'started';
-            });
-      }),
+            }),
+      ),
     );
   }
 
@@ -466,7 +460,8 @@ class CallRun implements Answer {
   }
 
   #end(result: ToolResult | undefined): void {
-    this.#phase = 'ended';
+    // Who asks later finds its result in `finished`; without one, it runs when a later takeover brings it back.
+    this.core.answers.delete(this.#key);
     this.#result$.next(result);
     this.#result$.complete();
   }

@@ -98,7 +98,7 @@ export class TurnCore {
   readonly finished = new Map<unknown, ToolResult>();
   /** Results with the hooks applied, by what `keyOf` gives. */
   readonly hooked = new Map<unknown, ToolResult>();
-  /** Every call that was asked for, by what `keyOf` gives, so that none runs twice however it is asked for again. */
+  /** The calls on their way, by what `keyOf` gives, so that none runs twice however it is asked for again. */
   readonly answers = new Map<unknown, Answer>();
   /** The reply's calls, run once however often they are asked for. */
   toolRun$: Observable<readonly ToolResult[] | undefined> | undefined;

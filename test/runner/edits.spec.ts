@@ -369,6 +369,80 @@ describe.each(runners)('$runner', ({ run }) => {
       expect(ran).toEqual(['1']);
     });
 
+    it('E7 a later takeover may bring the discarded calls back: what ran does not run again, what waited runs', () => {
+      const both = calls(call('1', 't'), call('2', 't'));
+      const continue$ = new Subject<never>();
+      const source = scripted([both, end]);
+      const ran: string[] = [];
+      const tools = [
+        fakeTool('t', (_input, { call: { id } }) => {
+          ran.push(id);
+          return id === '1' ? NEVER : `result of ${id}`;
+        }),
+      ];
+      const seen = watch(run(source, { ...params, tools, tool_concurrency: 1 }), turn => {
+        if (turn.index === 0) turn.onContinue(() => continue$);
+      });
+      seen.turns[0]?.setMessages([user('other')]);
+      seen.turns[0]?.setMessages([go, assistant(both)]);
+      continue$.complete();
+      expect(seen.completed).toBe(true);
+      expect(ran).toEqual(['1', '2']);
+      expect(histories(source)[1]).toEqual([
+        go,
+        assistant(both),
+        results(result('1', 'The call was cancelled', { is_error: true }), result('2', 'result of 2')),
+      ]);
+    });
+
+    it('E7 so it may when a slot got free in between', () => {
+      const both = calls(call('1', 't'), call('2', 't'));
+      const first$ = new Subject<string>();
+      const source = scripted([both, end]);
+      const tools = [fakeTool('t', (_input, { call: { id } }) => (id === '1' ? first$ : 'result of 2'))];
+      const seen = watch(run(source, { ...params, tools, tool_concurrency: 1 }), turn => {
+        if (turn.index > 0) return;
+        turn.onReply(({ message: reply }) => {
+          collect(turn.runTools());
+          turn.setMessages([user('other')]);
+          first$.next('result of 1');
+          first$.complete();
+          turn.setMessages([go, reply]);
+        });
+      });
+      expect(seen.completed).toBe(true);
+      expect(histories(source)[1]).toEqual([
+        go,
+        assistant(both),
+        results(result('1', 'result of 1'), result('2', 'result of 2')),
+      ]);
+    });
+
+    it('E7 a call that is discarded and brought back while another has the slot starts once', () => {
+      const both = calls(call('1', 't'), call('2', 't'));
+      const first$ = new Subject<string>();
+      const source = scripted([both, end]);
+      const tools = [fakeTool('t', (_input, { call: { id } }) => (id === '1' ? first$ : 'result of 2'))];
+      const seen = watch(run(source, { ...params, tools, tool_concurrency: 1 }));
+      const turn = seen.turns[0]!;
+      const events = collect(turn.toolEvents$);
+      turn.setMessages([go, assistant(one)]);
+      turn.setMessages([go, assistant(both)]);
+      first$.next('result of 1');
+      first$.complete();
+      expect(seen.completed).toBe(true);
+      expect(events.values.map(({ type, call: { id } }) => `${type} ${id}`)).toEqual([
+        'start 1',
+        'progress 1',
+        'end 1',
+        'start 2',
+        'end 2',
+      ]);
+      expect(histories(source)[1]?.at(-1)).toEqual(
+        results(result('1', 'result of 1'), result('2', 'result of 2')),
+      );
+    });
+
     it.each([
       ['an empty history', [], 0, ''],
       ['unanswered calls before the end', [go, assistant(one), user('more')], 1, '1'],
@@ -720,6 +794,25 @@ describe.each(runners)('$runner', ({ run }) => {
       expect(histories[1]).toEqual([go, assistant(one), results(result('1', 'result of 1'))]);
     });
 
+    it('E7 nor does one that still runs when the turn is taken over', () => {
+      const tool$ = new Subject<string>();
+      const ran = vi.fn(() => tool$);
+      const source = scripted([one, end]);
+      const seen = watch(run(source, { ...params, tools: [fakeTool('t', ran)] }), turn => {
+        if (turn.index > 0) return;
+        turn.onReply(({ message: reply }) => {
+          collect(turn.runTools());
+          turn.setMessages(messages => [...messages, reply]);
+        });
+      });
+      expect(seen.completed).toBe(false);
+      tool$.next('x');
+      tool$.complete();
+      expect(seen.completed).toBe(true);
+      expect(ran).toHaveBeenCalledOnce();
+      expect(histories(source)[1]).toEqual([go, assistant(one), results(result('1', 'x'))]);
+    });
+
     it('E7 a body may build the whole history with them', () => {
       const { ran, histories } = play([one, end], turn => {
         turn.onReply(({ message: reply }) =>
@@ -768,6 +861,27 @@ describe.each(runners)('$runner', ({ run }) => {
       expect(seen.completed).toBe(true);
       expect(ran).toEqual(['1']);
       expect(histories(source)[2]).toEqual([go, assistant(one), results(result('1', 'result of 1'))]);
+    });
+
+    it('E7 nor one that goes back to a reply whose results were never sent', () => {
+      const { ran, tools } = counted();
+      const source = scripted([one, says('hm'), end]);
+      let whole: readonly MessageParam[] = [];
+      const seen = watch(run(source, { ...params, tools }), turn => {
+        if (turn.index === 0) {
+          turn.mapMessages(messages => {
+            whole = messages;
+            return [user('short')];
+          });
+        }
+        if (turn.index === 1) turn.setMessages(whole.slice(0, 2));
+      });
+      expect(seen.completed).toBe(true);
+      expect(ran).toEqual(['1']);
+      expect(histories(source).slice(1)).toEqual([
+        [user('short')],
+        [go, assistant(one), results(result('1', 'result of 1'))],
+      ]);
     });
 
     it('after a takeover no tool of the discarded reply starts', () => {
