@@ -1,5 +1,5 @@
 import * as t from 'io-ts';
-import { EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { concat, EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import {
   jsonSchemaTool,
   tool,
@@ -365,6 +365,42 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
         result: { ...result('2', 'Error: no', { is_error: true }), error: new Error('no') },
       },
     ]);
+  });
+
+  it.each<[string, () => ToolReturn, string[]]>([
+    [
+      'what came at once, before what comes later',
+      () => concat(of('10%'), Promise.resolve('result')),
+      ['start', '10%', 'result', 'end'],
+    ],
+    [
+      'what came at once, before an error',
+      () =>
+        concat(
+          of('10%'),
+          throwError(() => new Error('no')),
+        ),
+      ['start', '10%', 'end'],
+    ],
+    [
+      'what came before an error, once',
+      () =>
+        concat(
+          Promise.resolve('10%'),
+          throwError(() => new Error('no')),
+        ),
+      ['start', '10%', 'end'],
+    ],
+    ['of a Promise nothing, whose value is the result', () => Promise.resolve('result'), ['start', 'end']],
+  ])('T11 progress: %s', async (_, ran, expected) => {
+    const { source } = await startApi([calls(call('1', 't')), 'done']);
+    const events: string[] = [];
+    await watch(run(source, { ...params, tools: [fakeTool('t', ran)] }), turn => {
+      turn.toolEvents$.subscribe(event => {
+        events.push(event.type === 'progress' ? (event.value as string) : event.type);
+      });
+    }).ended;
+    expect(events).toEqual(expected);
   });
 
   it.each([

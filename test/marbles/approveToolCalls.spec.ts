@@ -195,6 +195,11 @@ describe('approveToolCalls', () => {
       ['{ input }: runs it with that', { input: { n: 5 } }, block.toolResult('1', 'ran with 5')],
       ['{ result }: answers it', { result: 'known already' }, block.toolResult('1', 'known already')],
       [
+        '{ result } of nothing, no error: as it is',
+        { result: '', is_error: false },
+        block.toolResult('1', ''),
+      ],
+      [
         '{ result, is_error }: answers it with an error',
         { result: 'sold out', is_error: true },
         denied('1', 'sold out'),

@@ -199,6 +199,20 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
     });
   });
 
+  it('who sees a call start may fail the run: the call does not run', () => {
+    const decision$ = new Subject<boolean>();
+    const ran = vi.fn(() => 'x');
+    const source = scripted([calls(call('1', 't'), call('2', 't'))]);
+    const seen = watch(run(source, { ...params, tools: [fakeTool('t', ran)] }), turn => {
+      turn.onToolCall(({ id }) => (id === '1' ? decision$ : true));
+      turn.toolEvents$.subscribe(({ type }) => {
+        if (type === 'start') decision$.error(boom);
+      });
+    });
+    expect(seen.error?.cause).toBe(boom);
+    expect(ran).not.toHaveBeenCalled();
+  });
+
   it('a source that completes without a reply', () => {
     const empty$: Observable<Message> = EMPTY;
     const seen = watch(run(scripted([empty$]), params));
@@ -310,15 +324,17 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
     it.each([
       ['an error whose name cannot be read', new NoName('x')],
       ['an object that cannot be looked at', hostile],
-    ])('T2 %s', (_, thrown) => {
+    ])('T2 T13 %s', (_, thrown) => {
       const source = scripted([one, end]);
+      const logger = recordingLogger();
       const tools = [
         fakeTool('t', () => {
           throw thrown;
         }),
       ];
-      const seen = watch(run(source, { ...params, tools }));
+      const seen = watch(run(source, { ...params, tools, logger }));
       expect(seen.completed).toBe(true);
+      expect(logger.lines.filter(([level]) => level === 'warn')).toHaveLength(1);
       expect(source.requests[1]?.messages.at(-1)?.content).toMatchObject([
         { tool_use_id: '1', is_error: true },
       ]);

@@ -226,6 +226,17 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'no', { is_error: true })));
     });
 
+    it('an onToolCall hook that gives nothing has no opinion', () => {
+      const { log, source } = play(
+        [one, end],
+        onFirst(turn => {
+          turn.onToolCall(() => undefined);
+        }),
+      );
+      expect(log).toContain('tool 1');
+      expect(histories(source)[1]).toEqual(answered);
+    });
+
     it('several onToolResults hooks: each gets the results as the one before has left them', () => {
       const { source } = play(
         [one, end],
@@ -236,6 +247,27 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
         }),
       );
       expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'result of 1abc')));
+    });
+
+    it('an onToolResults hook that gives several arrays: the last counts, nothing is left of the others', () => {
+      const { source } = play(
+        [calls(call('1', 't'), call('2', 't')), end],
+        onFirst(turn => {
+          turn.onToolResults(() => of([result('1', 'first')], [result('2', 'last')]));
+        }),
+      );
+      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'result of 1'), result('2', 'last')));
+    });
+
+    it('an onToolResults hook may give a result without content', () => {
+      const bare = { type: 'tool_result', tool_use_id: '1' } as const;
+      const { source } = play(
+        [one, end],
+        onFirst(turn => {
+          turn.onToolResults(() => [bare]);
+        }),
+      );
+      expect(histories(source)[1]?.at(-1)).toEqual(results(bare));
     });
   });
 
