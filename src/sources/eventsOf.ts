@@ -50,13 +50,22 @@ const opened = (
   }
 };
 
+/** Throws a `RangeError` for what no delta can have as its number of characters. */
+export const checkChunk = (chunk: number): void => {
+  if (chunk !== Infinity && !(Number.isInteger(chunk) && chunk > 0))
+    throw new RangeError(`chunk must be a positive integer, not ${chunk}`);
+};
+
 /**
  * The events in which the API streams a reply: text, thinking and tool inputs come in deltas of `chunk` characters, the
  * `stop_reason` and the output tokens with `message_delta`.
  *
+ * Throws a `RangeError` for a `chunk` that is no positive integer.
+ *
  * @param chunk characters a delta, a positive integer; unlimited if not given
  */
 export const eventsOf = (message: Message, chunk = Infinity): MessageStreamEvent[] => {
+  checkChunk(chunk);
   const { content, container, context_management, stop_reason, stop_sequence, stop_details, usage } = message;
   return [
     {

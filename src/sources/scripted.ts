@@ -1,7 +1,7 @@
-import { defer, EMPTY, from, isObservable, mergeMap, of, throwError, type Observable } from 'rxjs';
+import { defer, EMPTY, from, isObservable, mergeMap, of, takeWhile, throwError, type Observable } from 'rxjs';
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
 import { accumulator, completed } from '../messages/accumulator';
-import { eventsOf } from './eventsOf';
+import { checkChunk, eventsOf } from './eventsOf';
 import type { MessageSource } from './messageSource';
 
 /**
@@ -54,7 +54,9 @@ const accumulated = (events: readonly MessageStreamEvent[]): Message => {
  * A message serves both runners: it is streamed as the events that the API would send. Every subscription to a runner
  * goes on in the same script.
  *
- * @param chunk characters a delta of a streamed message
+ * Throws a `RangeError` for a `chunk` that is no positive integer.
+ *
+ * @param chunk characters a delta of a streamed message; unlimited if not given
  *
  * @example
  * ```ts
@@ -63,6 +65,7 @@ const accumulated = (events: readonly MessageStreamEvent[]): Message => {
  * ```
  */
 export const scripted = (replies: readonly ScriptedReply[], { chunk = Infinity } = {}): ScriptedSource => {
+  checkChunk(chunk);
   const requests: MessageCreateParams[] = [];
   const next = (request: MessageCreateParams): Observable<Message | MessageStreamEvent> =>
     defer(() => {
@@ -89,8 +92,12 @@ export const scripted = (replies: readonly ScriptedReply[], { chunk = Infinity }
           }),
         );
       }),
+    // What follows `message_stop` is no part of the reply, a diagram without an end say.
     stream: request =>
-      next(request).pipe(mergeMap(value => (isMessage(value) ? eventsOf(value, chunk) : [value]))),
+      next(request).pipe(
+        mergeMap(value => (isMessage(value) ? eventsOf(value, chunk) : [value])),
+        takeWhile(({ type }) => type !== 'message_stop', true),
+      ),
     assertDone: () => {
       const left = replies.length - requests.length;
       if (left > 0) throw new Error(`scripted: ${left} of ${replies.length} replies were not asked for`);

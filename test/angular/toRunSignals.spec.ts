@@ -221,7 +221,7 @@ describe('toRunSignals', () => {
     const compacted = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
       stop_reason: 'compaction',
     });
-    const compaction$ = new Subject<Message>();
+    const compaction$ = new Subject<MessageStreamEvent>();
     const { frames$, scheduler } = manualFrames();
     const run$ = streamingToolRunner(scripted([says('Hello there'), compaction$]), params).pipe(
       compactWhen(() => true),
@@ -230,10 +230,11 @@ describe('toRunSignals', () => {
     frames$.next();
     expect(shown(run)).toMatchObject({ turns: 2, text: 'Hello there', status: 'compacting' });
     expect(run.messages()).toEqual([...messages, assistant(says('Hello there'))]);
-    compaction$.next(compacted);
+    const compacting = eventsOf(compacted);
+    for (const event of compacting.slice(0, -1)) compaction$.next(event);
     frames$.next();
     expect(run.messages()).toHaveLength(2);
-    compaction$.complete();
+    compaction$.next(compacting.at(-1)!);
     expect(shown(run)).toMatchObject({ turns: 2, text: 'Hello there', status: 'done' });
     expect(run.messages()).toEqual([assistant(compacted)]);
   });

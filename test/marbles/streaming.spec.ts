@@ -26,9 +26,9 @@ const replies = {
 describe('a streaming run in virtual time', () => {
   // prettier-ignore
   it('S1 is a nested diagram: each inner starts when it is emitted, before its request, and the next comes when the tools have run', marbles(m => {
-    const first =         '-a-b-c-d-e-f|';
+    const first =         '-a-b-c-d-e--(f|)';
     const slow$ = m.cold(              '---x|       ', { x: 'result' });
-    const second =                         '-aB-CdE-f|';
+    const second =                         '-aB-CdE--(f|)';
     const asked1 =        '^-----------!           ';
     const ran =           '------------^---!       ';
     const asked2 =        '----------------^--------!';
@@ -48,14 +48,14 @@ describe('a streaming run in virtual time', () => {
     ['switchMap', switchMap((turn: StreamingTurn) => turn)],
   ] as const)('S2 %s sees every event as it arrives', (_, flatten) => {
     runAgent(({ source, tools }) => streamingToolRunner(source, { ...params, tools }).pipe(flatten), {
-      model: ['-abcdef|', '-aBCdEf|'],
+      model: ['-abcdef', '-aBCdEf'],
       replies,
       tools: { slow: '(x|)' },
     }).toBe(`
-      turns:  -abcdef-aBCdEf|
-      model:  ^------!
-      model:  -------^------!
-      slow:   -------(^!)
+      turns:  -abcdefaBCdE(f|)
+      model:  ^-----!
+      model:  ------^-----!
+      slow:   ------(^!)
     `);
   });
 
@@ -76,16 +76,16 @@ describe('a streaming run in virtual time', () => {
   it('S6 unsubscribing an inner leaves the run going', () => {
     runAgent(
       ({ source }) => streamingToolRunner(source, params).pipe(switchMap(turn => turn.pipe(take(1)))),
-      { model: ['-aBCdEf|'], replies },
+      { model: ['-aBCdEf'], replies },
     ).toBe(`
-      turns:  -a-----|
-      model:  ^------!
+      turns:  -a----|
+      model:  ^-----!
     `);
   });
 
   it('S6 unsubscribing the outer aborts the request at once', () => {
     const run = runAgent(({ source }) => streamingToolRunner(source, params).pipe(textDeltas()), {
-      model: ['-aBCdEf|', '-'],
+      model: ['-aBCdEf', '-'],
       replies,
       unsubscribe: '---!',
     });

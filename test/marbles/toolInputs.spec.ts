@@ -136,7 +136,7 @@ describe('toolInputs', () => {
   });
 
   it('gives an update after every piece, and one at the end', () => {
-    drawn(['-sa-p-q-r-AyS|', '-(seS|)']).toBe(`
+    drawn(['-sa-p-q-r-Ay-S', '-(seS)']).toBe(`
       turns:  ----p-q-r-A---|
       model:  ^------------!
       model:  -------------^!
@@ -144,7 +144,7 @@ describe('toolInputs', () => {
   });
 
   it('gives the updates of every turn, with its index', () => {
-    drawn(['-saw-AyS|', '-saw-AyS|', '(seS|)']).toBe(`
+    drawn(['-saw-Ay-S', '-saw-Ay-S', '(seS)']).toBe(`
       turns:  ---q-W-----x-X--|
       model:  ^-------!
       model:  --------^-------!
@@ -158,7 +158,7 @@ describe('toolInputs', () => {
     ['those of a tool', toolInputs(tools[1]), '-------u--v-B-----|'],
     ['those of a name that no tool has', toolInputs('weathe'), '------------------|'],
   ])('tells calls of one reply apart that interleave: %s', (_, view, expected) => {
-    drawn(['-s(ab)pu-qv-B-rAyS|', '(seS|)'], view).toBe(`
+    drawn(['-s(ab)pu-qv-B-rAy-S', '(seS)'], view).toBe(`
       turns:  ${expected}
       model:  ^-----------------!
       model:  ------------------(^!)
@@ -166,12 +166,12 @@ describe('toolInputs', () => {
   });
 
   it('gives a call without arguments as {}, streamed with an empty piece or with none', () => {
-    drawn(['-sa-z-AyS|', '(seS|)']).toBe(`
+    drawn(['-sa-z-Ay-S', '(seS)']).toBe(`
       turns:  ----0-N--|
       model:  ^--------!
       model:  ---------(^!)
     `);
-    drawn(['-sa---AyS|', '(seS|)']).toBe(`
+    drawn(['-sa---Ay-S', '(seS)']).toBe(`
       turns:  ------N--|
       model:  ^--------!
       model:  ---------(^!)
@@ -207,19 +207,19 @@ describe('toolInputs', () => {
   });
 
   it('ends with its subscriber, and the request with it', () => {
-    drawn(['-sa-p-q-r-AyS|'], toolInputs(), { unsubscribe: '-------!' }).toBe(`
+    drawn(['-sa-p-q-r-Ay-S'], toolInputs(), { unsubscribe: '-------!' }).toBe(`
       turns:  ----p-q
       model:  ^------!
     `);
   });
 
   it('ends the updates of a call whose input is no JSON, or no object, and goes on with others', () => {
-    drawn(['-sab-pu-d-xqv-B-rAyS|', '(seS|)']).toBe(`
+    drawn(['-sab-pu-d-xqv-B-rAy-S', '(seS)']).toBe(`
       turns:  -----pu-p---v-B-----|
       model:  ^-------------------!
       model:  --------------------(^!)
     `);
-    drawn(['-sab-lu-q-v-B-rAyS|', '(seS|)']).toBe(`
+    drawn(['-sab-lu-q-v-B-rAy-S', '(seS)']).toBe(`
       turns:  ------u---v-B-----|
       model:  ^-----------------!
       model:  ------------------(^!)
@@ -227,17 +227,17 @@ describe('toolInputs', () => {
   });
 
   it('has no complete input of a call that is cut short', () => {
-    drawn(['-sa-p-AmS|']).toBe(`
+    drawn(['-sa-p-Am-S']).toBe(`
       turns:  ----p----|
       model:  ^--------!
     `);
   });
 
   it('completes the calls of a server that leaves the ends of blocks out', () => {
-    drawn(['-sab-puq-rv-yS---|', '(seS|)']).toBe(`
-      turns:  -----puq-rv--(AB)|
-      model:  ^----------------!
-      model:  -----------------(^!)
+    drawn(['-sab-puq-rv-yS', '(seS)']).toBe(`
+      turns:  -----puq-rv--(AB|)
+      model:  ^------------!
+      model:  -------------(^!)
     `);
   });
 
