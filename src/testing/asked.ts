@@ -103,6 +103,20 @@ export interface MatcherResult {
 /**
  * Matchers for `expect.extend(agentMatchers)` of vitest or jest, then
  * `expect(source.requests[1]).toHaveAsked({ results: { toolu_1: '3' } })`.
+ *
+ * @example
+ * ```ts
+ * import { agentMatchers, type Asked } from 'rx-tool-runner/testing';
+ * import { expect } from 'vitest';
+ *
+ * declare module 'vitest' {
+ *   interface Matchers<T> {
+ *     toHaveAsked(asked: Asked): T;
+ *   }
+ * }
+ *
+ * expect.extend(agentMatchers);
+ * ```
  */
 export const agentMatchers = {
   /** Whether a request asked what is expected; see `assertAsked`. */

@@ -1,4 +1,5 @@
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
+import { clipped } from './difference';
 
 /** An error of a request as a cassette keeps it. */
 export interface RecordedError {
@@ -67,7 +68,7 @@ const parsedLine = (text: string, number: number): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    throw new SyntaxError(`cassette: line ${number} is no JSON`);
+    throw new SyntaxError(`cassette: line ${number} is no JSON: ${clipped(text, 60)}`);
   }
 };
 

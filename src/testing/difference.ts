@@ -20,9 +20,19 @@ const textOf = (value: unknown): string => {
   }
 };
 
-const shown = (value: unknown): string => {
-  const text = textOf(value);
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+/** A text as far as it is no longer than so many characters. */
+export const clipped = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text;
+
+/** A value on a line of a message. */
+export const shown = (value: unknown): string => clipped(textOf(value), 120);
+
+/** What a callback gave in the place of an Observable. */
+export const named = (value: unknown): string => {
+  if (typeof value === 'function') return 'a function';
+  if (!isObject(value)) return shown(value);
+  if (typeof value.then === 'function') return 'a Promise';
+  return typeof value.unsubscribe === 'function' ? 'a Subscription' : 'an object';
 };
 
 /** A field of the value's own: names such as `constructor` and `__proto__` are fields like others. */

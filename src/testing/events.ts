@@ -6,7 +6,7 @@ const alphabet = 'abcdefghijklmnopqrstuvwxyz';
 /** The events in which the API streams a reply. */
 export const events = {
   /**
-   * The events of a reply, in order.
+   * The events of a reply, in order. Throws a `RangeError` for a `chunk` that is no positive integer.
    *
    * @param chunk characters of text, thinking or input in a delta, a positive integer; unlimited if not given
    */
@@ -16,7 +16,7 @@ export const events = {
   /**
    * The events of a reply by letters: the values of a diagram that draws each of them.
    *
-   * Throws a `RangeError` if there are more events than letters.
+   * Throws a `RangeError` if there are more events than letters, and for a `chunk` as `of` does.
    *
    * @param chunk as in `of`
    * @param letters the letters, in order, where the alphabet is taken by another reply of the same diagrams
@@ -51,7 +51,9 @@ export const events = {
   ): Readonly<Record<string, MessageStreamEvent>> => {
     const all = eventsOf(message, chunk);
     if (all.length > letters.length) {
-      throw new RangeError(`events.lettered: ${all.length} events are more than there are letters`);
+      throw new RangeError(
+        `events.lettered: ${all.length} events are more than the ${letters.length} letters; give more as \`letters\`, or a larger \`chunk\``,
+      );
     }
     return Object.fromEntries(all.map((event, index) => [letters.charAt(index), event]));
   },

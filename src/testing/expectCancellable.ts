@@ -1,4 +1,5 @@
 import {
+  isObservable,
   Observable,
   Subject,
   Subscription,
@@ -9,7 +10,9 @@ import {
 import { TestScheduler } from 'rxjs/testing';
 import type { Message, MessageStreamEvent } from '../messages';
 import { scripted, type ScriptedSource } from '../sources/scripted';
-import { withVirtualTimers } from './globalTimers';
+import { named } from './difference';
+import { inVirtualTime } from './globalTimers';
+import { checkGiven, checkLetters } from './letters';
 
 /** What a producer under test is made of: all that these give is watched. */
 export interface CancellationProbe {
@@ -74,7 +77,7 @@ class Attempt implements CancellationProbe {
     marbles: string,
     values?: Readonly<Record<string, T>>,
     error?: unknown,
-  ): Observable<T> => this.#cold(marbles, values, error).pipe(this.track(`cold '${marbles.trim()}'`));
+  ): Observable<T> => this.#drawn(marbles, values, error).pipe(this.track(`cold '${marbles.trim()}'`));
 
   readonly hot = <T = string>(
     marbles: string,
@@ -84,7 +87,7 @@ class Attempt implements CancellationProbe {
     const { actions } = this.#scheduler;
     const before = new Set<object>(actions);
     const subject$ = new Subject<T>();
-    this.#cold(marbles, values, error).subscribe(subject$);
+    this.#drawn(marbles, values, error).subscribe(subject$);
     for (const action of actions) if (!before.has(action)) this.#hot.add(action);
     return subject$.pipe(this.track(`hot '${marbles.trim()}'`));
   };
@@ -95,9 +98,10 @@ class Attempt implements CancellationProbe {
     error?: unknown,
   ): ScriptedSource =>
     scripted(
-      replies.map(marbles => () => {
+      replies.map(marbles => {
+        checkLetters('expectCancellable', marbles, values);
         const drawn$ = this.#cold<Message | MessageStreamEvent>(marbles, { ...values }, error);
-        return drawn$.pipe(this.track(`request ${++this.#requests}`));
+        return () => drawn$.pipe(this.track(`request ${++this.#requests}`));
       }),
     );
 
@@ -137,19 +141,26 @@ class Attempt implements CancellationProbe {
     private readonly stopAt: number,
   ) {
     const scheduler = this.#scheduler;
-    scheduler.run(({ cold }) => {
+    inVirtualTime('expectCancellable', scheduler, ({ cold }) => {
       this.#cold = cold;
-      withVirtualTimers(scheduler, () => {
-        this.#follow(producer, frames);
-      });
+      this.#follow(producer, frames);
     });
+  }
+
+  #drawn<T>(marbles: string, values?: Readonly<Record<string, T>>, error?: unknown): Observable<T> {
+    checkGiven('expectCancellable', marbles, values);
+    return this.#cold(marbles, values, error);
   }
 
   #follow(producer: (probe: CancellationProbe) => Observable<unknown>, frames: number): void {
     const scheduler = this.#scheduler;
     const actions = scheduler.actions as readonly { readonly delay: number }[];
     try {
-      const watched$ = producer(this);
+      const watched$: unknown = producer(this);
+      if (!isObservable(watched$))
+        throw new TypeError(
+          `expectCancellable: the producer has to return an Observable, not ${named(watched$)}`,
+        );
       this.#tearsDown(() => {
         this.#subscribe(watched$);
       });
@@ -249,7 +260,8 @@ class Attempt implements CancellationProbe {
  * Timers are those of RxJS, and `setTimeout`, `setInterval` and Node's `setImmediate` as the global object has them: all
  * are virtual meanwhile.
  * Promises do not take part in virtual time: of what awaits one, only the part before that is seen. Throws a `RangeError`
- * for what has more than 1,000 moments within `frames`, and an `Error` with its cause for what fails before anything else
+ * for what has more than 1,000 moments within `frames`, and for a letter that stands for nothing, a `TypeError` for what is
+ * no Observable, and an `Error` inside of a `TestScheduler.run`, and with its cause for what fails before anything else
  * happens, which shows nothing.
  *
  * ```

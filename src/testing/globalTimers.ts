@@ -1,4 +1,5 @@
-import type { SchedulerLike, Subscription } from 'rxjs';
+import { asyncScheduler, type Subscription } from 'rxjs';
+import type { RunHelpers, TestScheduler } from 'rxjs/testing';
 
 type Callback = (...args: readonly unknown[]) => void;
 
@@ -22,11 +23,8 @@ class Timer {
 /** Frames until a timer fires: as in Node, at least one, so that what sets itself again does not stop time. */
 const framesOf = (delay: unknown): number => Math.max(1, Number(delay) || 0);
 
-/**
- * Has `setTimeout`, `setInterval` and, where there is one, `setImmediate` of the global object pass in the time of a
- * scheduler while some work is done, as RxJS's own timers do within `TestScheduler.run`.
- */
-export const withVirtualTimers = <T>(scheduler: Pick<SchedulerLike, 'schedule'>, work: () => T): T => {
+/** Has the timers of the global object pass in the time of a scheduler while some work is done. */
+const withVirtualTimers = <T>(scheduler: TestScheduler, work: () => T): T => {
   const global = globalThis as unknown as Record<string, unknown>;
   const { clearTimeout, clearInterval, clearImmediate } = globalThis;
   const set = (callback: Callback, delay?: unknown, ...args: readonly unknown[]): Timer =>
@@ -64,4 +62,31 @@ export const withVirtualTimers = <T>(scheduler: Pick<SchedulerLike, 'schedule'>,
   } finally {
     Object.assign(global, Object.fromEntries(real));
   }
+};
+
+/** Whether time is virtual: RxJS has one clock, which a `TestScheduler` takes for itself while it runs. */
+const isVirtual = (): boolean => {
+  const earliest = Date.now();
+  const now = asyncScheduler.now();
+  return now < earliest || now > Date.now();
+};
+
+/**
+ * Does some work within `TestScheduler.run`, where RxJS's own timers are virtual, with `setTimeout`, `setInterval` and,
+ * where there is one, `setImmediate` of the global object virtual, too.
+ *
+ * Throws an `Error` inside of another such run, which would go on in real time when this one is over.
+ *
+ * @param who does it, for the message
+ */
+export const inVirtualTime = <T>(
+  who: string,
+  scheduler: TestScheduler,
+  work: (helpers: RunHelpers) => T,
+): T => {
+  if (isVirtual())
+    throw new Error(
+      `${who} is a TestScheduler.run of its own: call it outside of any other, and of \`marbles\``,
+    );
+  return scheduler.run(helpers => withVirtualTimers(scheduler, () => work(helpers)));
 };

@@ -2,6 +2,7 @@ import { Observable } from 'rxjs';
 import type { TestScheduler } from 'rxjs/testing';
 import type { Message, MessageStreamEvent } from '../messages';
 import { scripted, type ScriptedSource } from '../sources/scripted';
+import { checkLetters } from './letters';
 
 /** Logs of subscriptions, as RxJS's `TestScheduler` keeps and expects them. */
 export type SubscriptionLogs = Parameters<TestScheduler['expectSubscriptions']>[0];
@@ -43,7 +44,10 @@ const entered = <T>(
  * A source whose replies are marble diagrams, one a request, for tests in virtual time.
  *
  * A value is a whole reply, which both runners take (`streamingToolRunner` gets its events in one frame), or an event of
- * a streamed one (see `events.lettered`). A request past the last diagram is an error of the run.
+ * a streamed one (see `events.lettered`). A request past the last diagram is an error of the run. A reply ends with its
+ * letter, a streamed one with that of `message_stop`, and needs no `|`.
+ *
+ * Throws a `RangeError` for a letter that stands for nothing.
  *
  * ```
  * replies:        --a|              --b|
@@ -82,9 +86,13 @@ export const marbleSource = (
 ): MarbleSource => {
   const subscriptions: SubscriptionLogs = [];
   const source = scripted(
-    replies.map(marbles =>
-      entered(helpers.cold<Message | MessageStreamEvent>(marbles, { ...values }, error), subscriptions),
-    ),
+    replies.map(marbles => {
+      checkLetters('marbleSource', marbles, values);
+      return entered(
+        helpers.cold<Message | MessageStreamEvent>(marbles, { ...values }, error),
+        subscriptions,
+      );
+    }),
   );
   return Object.assign(source, { subscriptions });
 };

@@ -1,11 +1,22 @@
-import { catchError, EMPTY, mergeMap, Observable, of, tap, type MonoTypeOperatorFunction } from 'rxjs';
+import {
+  catchError,
+  EMPTY,
+  isObservable,
+  mergeMap,
+  Observable,
+  of,
+  tap,
+  type MonoTypeOperatorFunction,
+} from 'rxjs';
 import { TestScheduler, type RunHelpers } from 'rxjs/testing';
 import type { Message, MessageCreateParams, MessageStreamEvent } from '../messages';
 import { isRunnableTool, jsonSchemaTool, runTool, type RunnableTool, type ToolOutput } from '../tools';
 import type { TurnHandle } from '../turn';
-import { difference } from './difference';
-import { withVirtualTimers } from './globalTimers';
+import { difference, named } from './difference';
+import { inVirtualTime } from './globalTimers';
+import { checkGiven } from './letters';
 import { marbleSource, type MarbleSource } from './marbleSource';
+import { remarks } from './remarks';
 import { differing, parsed, printed, type Lane, type Span } from './timeline';
 
 /** A diagram whose letters are the values themselves, or a diagram with what its letters (and `#`) stand for. */
@@ -30,7 +41,7 @@ export interface AgentDiagrams<
   readonly replies: Readonly<Record<string, Message | MessageStreamEvent>>;
   /** What `#` in `model` stands for. */
   readonly error?: unknown;
-  /** By name: what a tool that takes any input gives at each call, or a tool of one's own. */
+  /** By name: what a tool that takes any input gives at each call, or a tool of one's own, which has its own name. */
   readonly tools?: Readonly<Record<string, Drawn<ToolOutput> | RunnableTool>>;
   /** What happens by itself, such as clicks of a user, from the start of the run on. */
   readonly hot?: Hot;
@@ -58,7 +69,7 @@ export interface AgentParts<Hot, Cold> {
 export interface AgentRun {
   /**
    * What happened, as a diagram. Lane `turns` has a letter where the reply of an emitted turn is complete (or where a
-   * value that is no turn was emitted), and the end; lane `model` has the subscriptions of the requests; every tool and
+   * value that is no turn was emitted), `?` for what has no letter, and the end; lane `model` has the subscriptions of the requests; every tool and
    * every diagram of `hot` and `cold` has a lane with those of its own, as far as there are any.
    */
   readonly timeline: string;
@@ -69,7 +80,8 @@ export interface AgentRun {
   /** The error of the run, if it failed. */
   readonly error: unknown;
   /**
-   * Compares the whole timeline with a diagram, and throws an `Error` that prints both aligned where they differ.
+   * Compares the whole timeline with a diagram, and throws an `Error` that prints both aligned where they differ, and
+   * below that the run's error (its `cause`, too), values without a letter, and calls that failed.
    * A lane that is not drawn is one in which nothing may happen.
    */
   toBe(diagram: string): void;
@@ -113,7 +125,7 @@ class Recording {
 const checkLabels = (labels: readonly string[]): void => {
   const taken = new Set(['turns', 'model']);
   for (const label of labels) {
-    if (!/^[^\s:]([^\n:]*[^\s:])?$/.test(label))
+    if (!/^[^\s:]([^\n\t:]*[^\s:])?$/.test(label))
       throw new TypeError(`runAgent: ${JSON.stringify(label)} cannot be drawn as the label of a lane`);
     if (taken.has(label)) throw new TypeError(`runAgent: there are two lanes '${label}'`);
     taken.add(label);
@@ -156,9 +168,11 @@ const flush = (scheduler: TestScheduler): void => {
 
 type Make = (marbles: string, values?: Record<string, unknown>, error?: unknown) => Observable<unknown>;
 
-const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
+const observableOf = (label: string, drawn: Drawn, make: Make): Observable<unknown> => {
   if (typeof drawn === 'string') return make(drawn);
-  const [marbles, values, error] = drawn;
+  if (!Array.isArray(drawn)) throw new TypeError(`runAgent: '${label}' is neither a diagram nor a tool`);
+  const [marbles, values, error] = drawn as Exclude<Drawn, string>;
+  checkGiven(`runAgent: ${label}`, marbles, values);
   return make(marbles, { ...values }, error);
 };
 
@@ -176,9 +190,10 @@ const observableOf = (drawn: Drawn, make: Make): Observable<unknown> => {
  * search:  --^---!
  * ```
  *
- * Not to be called inside of a `TestScheduler.run`, since it is one. Throws what `agent` throws, a `TypeError` for two
- * lanes of one label, such as a tool named `model`, and for one that no diagram can have, such as one with a colon in it,
- * and a `RangeError` for what goes on for ever, which is what happens in more than 100,000 frames.
+ * Throws an `Error` inside of a `TestScheduler.run`, since it is one, what `agent` throws, a `TypeError` if it gives no
+ * Observable, for two lanes of one label, such as a tool named `model`, and for a label that no diagram can have, such as
+ * one with a colon in it, and a `RangeError` for a letter that stands for nothing, and for what goes on for ever, which is
+ * what happens in more than 100,000 frames.
  *
  * @example
  * ```ts run
@@ -226,21 +241,20 @@ export const runAgent = <
       Object.fromEntries(
         Object.entries(given).map(([label, drawn]) => [
           label,
-          observableOf(drawn, make[kind]).pipe(recording.subscriptions(label)),
+          observableOf(label, drawn, make[kind]).pipe(recording.subscriptions(label)),
         ]),
       );
-    const toolOf = ([name, given]: [string, Drawn<ToolOutput> | RunnableTool]): RunnableTool =>
-      isRunnableTool(given)
-        ? entered(given, recording)
-        : entered(
-            jsonSchemaTool({
-              name,
-              description: `Does ${name}.`,
-              input_schema: { type: 'object' },
-              run: () => observableOf(given as Drawn, make.cold) as Observable<ToolOutput>,
-            }),
-            recording,
-          );
+    const toolOf = ([name, given]: [string, Drawn<ToolOutput> | RunnableTool]): RunnableTool => {
+      if (isRunnableTool(given)) return entered(given, recording);
+      const output$ = observableOf(name, given, make.cold) as Observable<ToolOutput>;
+      const made = jsonSchemaTool({
+        name,
+        description: `Does ${name}.`,
+        input_schema: { type: 'object' },
+        run: () => output$,
+      });
+      return entered(made, recording);
+    };
     const source = marbleSource(helpers, model, replies, error);
     const runnable = Object.entries(tools).map(toolOf);
     const labels = [...runnable.map(({ name }) => name), ...Object.keys(hot), ...Object.keys(cold)];
@@ -253,13 +267,19 @@ export const runAgent = <
     };
 
     const letters = Object.entries({ ...replies, ...outputs });
+    const unknown: { frame: number; value: unknown }[] = [];
     const letterOf = (value: unknown): string => {
       const known = letters.find(([, each]) => difference(each, value) === undefined);
-      return known?.[0] ?? (typeof value === 'string' && value.length === 1 ? value : '?');
+      if (known !== undefined) return known[0];
+      if (typeof value === 'string' && value.length === 1) return value;
+      unknown.push({ frame: scheduler.now(), value });
+      return '?';
     };
     const values: unknown[] = [];
-    let failure: unknown;
-    const run$ = agent(parts as unknown as AgentParts<Hot, Cold>);
+    let failed: { readonly error: unknown } | undefined;
+    const run$: unknown = agent(parts as unknown as AgentParts<Hot, Cold>);
+    if (!isObservable(run$))
+      throw new TypeError(`runAgent: the agent has to return an Observable, not ${named(run$)}`);
     const { unsubscribedFrame } = TestScheduler.parseMarblesAsSubscriptions(unsubscribe ?? null, true);
     // First, so that it comes before whatever else happens in its frame, as where RxJS expects an Observable.
     scheduler.schedule(() => subscription.unsubscribe(), unsubscribedFrame);
@@ -271,7 +291,7 @@ export const runAgent = <
     const subscription = seen$.subscribe({
       next: value => recording.enter(letterOf(value)),
       error: (thrown: unknown) => {
-        failure = thrown;
+        failed = { error: thrown };
         recording.enter('#');
       },
       complete: () => recording.enter('|'),
@@ -285,14 +305,21 @@ export const runAgent = <
       timeline,
       requests: source.requests,
       values,
-      error: failure,
+      error: failed?.error,
       toBe: diagram => {
-        const found = differing(parsed(diagram), lanes);
+        const drawn = parsed(diagram);
+        const found = differing(drawn, lanes);
         if (found === undefined) return;
-        const difference_ = new Error(`The run is not as drawn (- drawn, + seen):\n\n${found}\n`);
-        throw Object.assign(difference_, { expected: printed(parsed(diagram)), actual: timeline });
+        const ends = drawn.get('turns')?.values.some(({ symbol }) => ['|', '#'].includes(symbol)) ?? false;
+        const waiting = ends && !subscription.closed;
+        const said = remarks({ unknown, failed, requests: source.requests, waiting });
+        const text = ['The run is not as drawn (- drawn, + seen):', '', found, '', ...said].join('\n');
+        throw Object.assign(new Error(text, failed && { cause: failed.error }), {
+          expected: printed(drawn),
+          actual: timeline,
+        });
       },
     };
   };
-  return scheduler.run(helpers => withVirtualTimers(scheduler, () => run(helpers)));
+  return inVirtualTime('runAgent', scheduler, run);
 };

@@ -160,9 +160,11 @@ const parseLine = (marbles: string): Lane => {
  */
 export const parsed = (diagram: string): Timeline => {
   const lanes = new Map<string, Lane>();
-  for (const line of diagram.split('\n').filter(each => each.trim() !== '')) {
+  const lines = diagram.replaceAll('\t', ' ').split('\n');
+  for (const line of lines.filter(each => each.trim() !== '')) {
     const [, label, marbles] = /^\s*([^:]+?)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
-    if (label === undefined || marbles === undefined) throw new SyntaxError(`no label: ${line.trim()}`);
+    if (label === undefined || marbles === undefined)
+      throw new SyntaxError(`a line of a diagram begins with a label, as in 'turns: --a': ${line.trim()}`);
     const { values, spans } = parseLine(marbles);
     const known = lanes.get(label);
     const all = { values: [...(known?.values ?? []), ...values], spans: [...(known?.spans ?? []), ...spans] };

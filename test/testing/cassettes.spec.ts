@@ -724,7 +724,8 @@ describe('a cassette of unknown origin', () => {
     ['a request that was there before', JSON.stringify(asked), 'is request 0, not 1'],
     ['a request to come', JSON.stringify({ ...asked, request: 2 }), 'is request 2, not 1'],
     ['the end of no request', '{"tag":"complete","at":0,"request":1}', 'is of request 1, which was not made'],
-    ['a line that breaks off', '{"tag":"comp', 'is no JSON'],
+    ['a line that breaks off', '{"tag":"comp', 'is no JSON: {"tag":"comp'],
+    ['the name of a file', `/${'x'.repeat(80)}.jsonl`, `is no JSON: /${'x'.repeat(59)}…`],
   ])('is refused by the line that is out of place: %s', (_, line, why) => {
     const wrong = new SyntaxError(`cassette: line 3 ${why}`);
     for (const read of [replay, toMarbles, toSvg])

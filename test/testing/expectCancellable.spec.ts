@@ -17,6 +17,7 @@ import {
   throwError,
   timer,
 } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
 import { runTool, type RunnableTool } from 'rx-tool-runner';
 import { block, expectCancellable, reply, type CancellationProbe } from 'rx-tool-runner/testing';
 import { describe, expect, it } from 'vitest';
@@ -266,6 +267,31 @@ describe('expectCancellable', () => {
       '- the begin of the download: the download is not unsubscribed',
       '- the subscription: the download is not unsubscribed',
     ]);
+  });
+
+  it.each<[string, (probe: CancellationProbe) => unknown]>([
+    ['a reply', ({ source }) => source(['-z'], { a: reply.text('done') })],
+    ['a value', ({ cold }) => cold('-z', { a: 1 })],
+    ['an event', ({ hot }) => hot('-z', { a: 1 })],
+  ])('refuses a letter that stands for nothing: of %s', (_, drawn) => {
+    const producer = (probe: CancellationProbe): Observable<unknown> => {
+      drawn(probe);
+      return EMPTY;
+    };
+    expect(() => expectCancellable(producer)).toThrow(
+      new RangeError('expectCancellable: "z" in "-z" stands for nothing: given are a'),
+    );
+  });
+
+  it('refuses what gives no Observable, and another virtual time', () => {
+    expect(() => expectCancellable(() => Promise.resolve() as unknown as Observable<unknown>)).toThrow(
+      new TypeError('expectCancellable: the producer has to return an Observable, not a Promise'),
+    );
+    new TestScheduler(() => true).run(() => {
+      expect(() => expectCancellable(() => EMPTY)).toThrow(
+        'expectCancellable is a TestScheduler.run of its own',
+      );
+    });
   });
 
   it('tells of what does not do the same again', () => {

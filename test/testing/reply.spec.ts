@@ -1,6 +1,6 @@
 import { isRight } from 'fp-ts/lib/Either';
 import { Message, MessageStreamEvent } from 'rx-tool-runner';
-import { assistant, block, events, reply, results, user } from 'rx-tool-runner/testing';
+import { assistant, block, events, reply, results, scripted, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { accumulator, completed } from '../../src/messages/accumulator';
 
@@ -56,13 +56,22 @@ describe('events', () => {
     expect(texts).toEqual(['he', 'll', 'o']);
   });
 
+  it.each([0, -1, 1.5, NaN])('are not of %d characters', chunk => {
+    const wrong = new RangeError(`chunk must be a positive integer, not ${chunk}`);
+    expect(() => events.of(reply.text('hi'), { chunk })).toThrow(wrong);
+    expect(() => events.lettered(reply.text('hi'), { chunk })).toThrow(wrong);
+    expect(() => scripted([], { chunk })).toThrow(wrong);
+  });
+
   it('have letters, in order', () => {
     const drawn = events.lettered(reply.text('hi'));
     expect(Object.keys(drawn).join('')).toBe('abcdef');
     expect(Object.values(drawn)).toEqual(events.of(reply.text('hi')));
     expectTypeOf(drawn).toEqualTypeOf<Readonly<Record<string, MessageStreamEvent>>>();
     expect(() => events.lettered(reply.text('x'.repeat(30)), { chunk: 1 })).toThrow(
-      new RangeError('events.lettered: 35 events are more than there are letters'),
+      new RangeError(
+        'events.lettered: 35 events are more than the 26 letters; give more as `letters`, or a larger `chunk`',
+      ),
     );
   });
 

@@ -1,16 +1,21 @@
 import {
+  concat,
   delay,
   EMPTY,
   ignoreElements,
   interval,
+  map,
   merge,
   mergeAll,
   mergeMap,
   Observable,
   of,
+  range,
   take,
+  throwError,
   timer,
 } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
 import {
   APIConnectionError,
   approveToolCalls,
@@ -26,8 +31,9 @@ import {
   type Decision,
 } from 'rx-tool-runner';
 import { assertAsked, block, events, reply, runAgent, user } from 'rx-tool-runner/testing';
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { runners } from '../support/runners';
+import { fakeTool } from '../support/tools';
 
 const params = { model: 'm', max_tokens: 1, messages: [user('go')] };
 const a = reply.of([block.toolUse('slow'), block.toolUse('fast')]);
@@ -139,6 +145,19 @@ describe.each(runners)('runAgent, $runner', ({ run }) => {
     assertAsked(seen.requests[1], { results: { toolu_wait: 'waited' } });
   });
 
+  // prettier-ignore
+  it('needs no end of a reply that is drawn as a whole', () => {
+    runAgent(({ source, tools }) => run(source, { ...params, tools }), {
+      model: ['-a', '--b'],
+      replies: { a: reply.toolUse('slow'), b },
+      tools: { slow: '---(s|)' },
+    }).toBe(`
+      turns:  -a----(b|)
+      model:  ^!--^-!
+      slow:   -^--!
+    `);
+  });
+
   it('prints both timelines, aligned, where they differ', () => {
     const seen = runAgent(({ source, tools }) => run(source, { ...params, tools }), {
       model: ['-(a|)', '-(b|)'],
@@ -168,17 +187,89 @@ describe.each(runners)('runAgent, $runner', ({ run }) => {
   });
 });
 
+describe('what is told of a run that is not as drawn', () => {
+  type Diagrams = Omit<Parameters<typeof runAgent>[1], 'hot' | 'cold'>;
+  /** What comes below both timelines. */
+  const told = (
+    diagrams: Diagrams,
+    agent: Parameters<typeof runAgent>[0] = ({ source, tools }) => toolRunner(source, { ...params, tools }),
+    drawn = 'turns: (z|)',
+  ): { said: string; cause: unknown } => {
+    const seen = runAgent(agent, diagrams);
+    try {
+      seen.toBe(drawn);
+    } catch (error) {
+      const { message, cause } = error as Error;
+      const [, , ...said] = message.trimEnd().split('\n\n');
+      return { said: said.join('\n\n'), cause };
+    }
+    throw new Error('it is as drawn');
+  };
+
+  it('is its error', () => {
+    const { said, cause } = told({ model: ['-(a|)'], replies: { a }, tools: { slow: '(x|)', fast: '(x|)' } });
+    expect(said).toMatch(/^# is RunnerError: scripted: request 2 is past the end of 1 replies: /);
+    expect(cause).toBeInstanceOf(RunnerError);
+    const failing = (error: unknown): string =>
+      told({ model: [], replies: {} }, () => throwError(() => error)).said;
+    expect(failing(new TypeError('no such thing'))).toBe('# is TypeError: no such thing');
+    expect(failing('a text')).toBe('# is "a text"');
+    expect(failing(undefined)).toBe('# is nothing');
+  });
+
+  it('is what has no letter', () => {
+    const { said } = told({ model: ['--(b|)'], replies: { b } }, ({ source }) =>
+      concat(
+        of('one', [2]),
+        toolRunner(source, params).pipe(map(({ message }) => ({ ...message, content: [] }))),
+      ),
+    );
+    expect(said).toBe(
+      [
+        '? at 0 is "one"',
+        '? at 0 is [2]',
+        '? at 2 is []',
+        '? is what has no letter in `replies` or `outputs`',
+      ].join('\n'),
+    );
+    const many = told({ model: [], replies: {} }, () => range(10, 9)).said.split('\n');
+    expect(many).toHaveLength(6);
+  });
+
+  it('is what the model was told to have failed', () => {
+    const model = ['-(a|)', '-(b|)'];
+    const replies = { a: reply.of([block.toolUse('fast'), block.toolUse('fats')]), b };
+    expect(told({ model, replies, tools: { fast: '(x|)' } }).said).toBe(
+      `request 2 has a failure of toolu_fats: "Error: Tool 'fats' not found"`,
+    );
+  });
+
+  it('is that it has not ended, where it was to end', () => {
+    const tools = { fast: fakeTool('fast', () => Promise.resolve('x')) };
+    const diagrams = { model: ['-(a|)'], replies: { a: reply.toolUse('fast') }, tools };
+    const waits =
+      'it has not ended: what it waits for never comes, or is a Promise, for which time stands still';
+    expect(told(diagrams).said).toBe(waits);
+    expect(told(diagrams, undefined, 'turns: -a').said).toBe('');
+    expect(told({ ...diagrams, unsubscribe: '---!' }).said).toBe('');
+  });
+
+  it('is nothing where the picture says all', () => {
+    expect(told({ model: ['-(b|)'], replies: { b } })).toEqual({ said: '', cause: undefined });
+  });
+});
+
 describe('runAgent', () => {
   // prettier-ignore
   it('draws values that are no turns by their letters', () => {
     const drawn = events.lettered(b);
-    runAgent(({ source }) => streamingToolRunner(source, params).pipe(mergeAll()), { model: ['-abc-def|'], replies: drawn }).toBe(`
-      turns:  -abc-def|
-      model:  ^-------!
+    runAgent(({ source }) => streamingToolRunner(source, params).pipe(mergeAll()), { model: ['-abc-def'], replies: drawn }).toBe(`
+      turns:  -abc-de(f|)
+      model:  ^------!
     `);
-    runAgent(({ source }) => streamingToolRunner(source, params).pipe(textDeltas()), { model: ['-abc-def|'], replies: drawn, outputs: { t: 'done' } }).toBe(`
-      turns:  ---t----|
-      model:  ^-------!
+    runAgent(({ source }) => streamingToolRunner(source, params).pipe(textDeltas()), { model: ['-abc-def'], replies: drawn, outputs: { t: 'done' } }).toBe(`
+      turns:  ---t---|
+      model:  ^------!
     `);
     runAgent(({ source }) => toolRunner(source, params).pipe(finalMessage()), { model: ['-b'], replies: { b } }).toBe(`
       turns:  -(b|)
@@ -268,6 +359,84 @@ describe('runAgent', () => {
       runAgent(() => interval(1).pipe(ignoreElements()), { model: [], replies: {}, unsubscribe: '--!' })
         .error,
     ).toBeUndefined();
+  });
+
+  it.each<[string, Partial<Parameters<typeof runAgent>[1]>, string]>([
+    ['a reply', { model: ['-z'] }, 'marbleSource: "z" in "-z" stands for nothing: given are b'],
+    [
+      'a result',
+      { tools: { t: ['-z', { x: '' }] } },
+      'runAgent: t: "z" in "-z" stands for nothing: given are x',
+    ],
+    [
+      'an event',
+      { hot: { h: ['-z', { y: 1 }] } },
+      'runAgent: h: "z" in "-z" stands for nothing: given are y',
+    ],
+    [
+      'an answer',
+      { cold: { c: ['-z', { y: 1 }] } },
+      'runAgent: c: "z" in "-z" stands for nothing: given are y',
+    ],
+  ])('refuses a letter that stands for nothing: of %s', (_, given, message) => {
+    expect(() => runAgent(() => EMPTY, { model: [], replies: { b }, ...given })).toThrow(
+      new RangeError(message),
+    );
+  });
+
+  it.each([{ c: undefined }, {}])('takes a letter of what says nothing, as a click: %j', values => {
+    const hot = { click: ['-c#', values, 'lost'] } as const;
+    const seen = runAgent(parts => parts.hot.click, { model: [], replies: {}, hot });
+    expect(seen).toMatchObject({ values: [undefined], error: 'lost' });
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['a Promise', Promise.resolve()],
+    ['a Subscription', EMPTY.subscribe()],
+    ['a function', () => EMPTY],
+    ['an object', { pipe: 1 }],
+    ['"text"', 'text'],
+  ])('refuses an agent that gives %s', (what, given) => {
+    expect(() => runAgent(() => given as Observable<unknown>, { model: [], replies: {} })).toThrow(
+      new TypeError(`runAgent: the agent has to return an Observable, not ${what}`),
+    );
+  });
+
+  it('refuses a tool that is none', () => {
+    const tools = { look: () => 'x' } as unknown as Record<string, string>;
+    expect(() => runAgent(() => EMPTY, { model: [], replies: {}, tools })).toThrow(
+      new TypeError("runAgent: 'look' is neither a diagram nor a tool"),
+    );
+  });
+
+  it('refuses to stop the virtual time of a test that it is called in', () => {
+    const inner = (): unknown => runAgent(() => EMPTY, { model: [], replies: {} });
+    const wrong = new Error(
+      'runAgent is a TestScheduler.run of its own: call it outside of any other, and of `marbles`',
+    );
+    new TestScheduler(() => true).run(({ flush }) => {
+      expect(inner).toThrow(wrong);
+      const frames: number[] = [];
+      timer(2, 2)
+        .pipe(take(2))
+        .subscribe(frame => frames.push(frame));
+      timer(3).subscribe(() => {
+        expect(inner).toThrow(wrong);
+      });
+      flush();
+      expect(frames).toEqual([0, 1]);
+    });
+    expect(() => runAgent(inner as () => Observable<unknown>, { model: [], replies: {} })).toThrow(wrong);
+  });
+
+  it('takes a clock that was set for one of its own', () => {
+    vi.useFakeTimers({ now: 0 });
+    try {
+      runAgent(() => of('x'), { model: [], replies: {} }).toBe('turns: (x|)');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('takes no error, date or map for another one', () => {

@@ -77,12 +77,19 @@ describe('printed', () => {
 
 describe('parsed', () => {
   it.each([
-    ['--a--', 'no label: --a--'],
+    ['--a--', "a line of a diagram begins with a label, as in 'turns: --a': --a--"],
     ['x: --!', "'!' without a '^' before it: --!"],
     ['x: ^-^', "'^' after a '^' that has no '!': ^-^"],
   ])('refuses %s', (diagram, message) => {
     expect(() => parsed(diagram)).toThrow(new SyntaxError(message));
   });
+
+  it.each(['\tturns:\t-a-\t(b|)\n\tmodel:\t^!', '\r\nturns: -a-(b|)\r\nmodel: ^!\r\n'])(
+    'does not care what blanks and line breaks are made of: %j',
+    diagram => {
+      expect(printed(parsed(diagram))).toBe('turns:  -a-(b|)\nmodel:  ^!');
+    },
+  );
 });
 
 describe('differing', () => {
