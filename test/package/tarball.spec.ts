@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import ts from 'typescript';
-import { build } from 'vite';
+import { build, type ResolveOptions } from 'vite';
 import { describe, expect, inject, it } from 'vitest';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium';
 import { compile, consumerFile, runNode } from './project';
@@ -103,8 +103,11 @@ it('ships what package.json names, and neither sources nor tests', () => {
   expect(files.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json']);
 });
 
-it('compiles under bundler resolution, is bundled with nothing of Node, and runs in a browser', async () => {
-  const project = join(inject('consumer'), 'browser');
+/** Compiles and bundles the program, by default for a browser, and gives what it is made of. */
+const bundled = async (
+  project: string,
+  resolve: ResolveOptions = {},
+): Promise<{ modules: readonly string[]; warnings: readonly string[] }> => {
   compile(project, program('ts'), {
     module: 'esnext',
     moduleResolution: 'bundler',
@@ -117,6 +120,7 @@ it('compiles under bundler resolution, is bundled with nothing of Node, and runs
     root: project,
     configFile: false,
     logLevel: 'error',
+    resolve,
     // As applications are built: `process.env.NODE_ENV` alone is replaced.
     build: {
       outDir: 'out',
@@ -138,10 +142,25 @@ it('compiles under bundler resolution, is bundled with nothing of Node, and runs
       },
     ],
   });
+  return { modules, warnings };
+};
+
+const ofNode = (modules: readonly string[]): readonly string[] =>
+  modules.filter(id => /^node:|browser-external|node-fetch|whatwg-url|node-ponyfill/.test(id));
+
+it('is bundled with nothing of Node for what is neither Node nor a browser', async () => {
+  const project = join(inject('consumer'), 'neutral');
+  const { modules, warnings } = await bundled(project, { conditions: ['module'] });
   expect(warnings).toEqual([]);
-  expect(
-    modules.filter(id => /^node:|browser-external|node-fetch|whatwg-url|node-ponyfill/.test(id)),
-  ).toEqual([]);
+  expect(ofNode(modules)).toEqual([]);
+  expect(modules.some(id => id.includes('rx-tool-runner/dist/index.mjs'))).toBe(true);
+});
+
+it('compiles under bundler resolution, is bundled with nothing of Node, and runs in a browser', async () => {
+  const project = join(inject('consumer'), 'browser');
+  const { modules, warnings } = await bundled(project);
+  expect(warnings).toEqual([]);
+  expect(ofNode(modules)).toEqual([]);
   expect(modules.some(id => id.includes('rx-tool-runner/dist/index.mjs'))).toBe(true);
   expect(modules.filter(id => /@angular|dist\/angular/.test(id))).toEqual([]);
 
