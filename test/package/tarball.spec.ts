@@ -150,7 +150,10 @@ const ofNode = (modules: readonly string[]): readonly string[] =>
 
 it('is bundled with nothing of Node for what is neither Node nor a browser', async () => {
   const project = join(inject('consumer'), 'neutral');
-  const { modules, warnings } = await bundled(project, { conditions: ['module'] });
+  const { modules, warnings } = await bundled(project, {
+    conditions: ['module'],
+    mainFields: ['module', 'main'],
+  });
   expect(warnings).toEqual([]);
   expect(ofNode(modules)).toEqual([]);
   expect(modules.some(id => id.includes('rx-tool-runner/dist/index.mjs'))).toBe(true);
