@@ -35,6 +35,9 @@ export default defineConfig({
   },
   test: {
     include: ['test/browser/**/*.spec.ts'],
+    // For what hangs; no test is to fail for the machine being busy.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     browser: {
       enabled: true,
       headless: true,

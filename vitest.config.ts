@@ -16,5 +16,8 @@ export default defineConfig({
     // These have configs of their own.
     exclude: ['test/browser/**', 'test/package/**', 'test/app/**', '**/node_modules/**'],
     unstubEnvs: true,
+    // For what hangs; no test is to fail for the machine being busy.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

@@ -179,7 +179,7 @@ it('compiles under bundler resolution, is bundled with nothing of Node, and runs
     });
     const done = page.waitForEvent('console', {
       predicate: message => message.type() === 'log',
-      timeout: 10_000,
+      timeout: 100_000,
     });
     await page.addScriptTag({ content: readFileSync(join(project, 'out/program.js'), 'utf8') });
     await done.catch(() => undefined);
