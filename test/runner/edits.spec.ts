@@ -337,6 +337,25 @@ describe.each(runners)('$runner', ({ run }) => {
       expect(histories(source)[1]).toEqual([user('other'), other, results(result('9', 'result of 9'))]);
     });
 
+    it('E6 a call that was discarded before it started is answered if a later takeover brings it back', () => {
+      const two = calls(call('1', 't'), call('2', 't'));
+      const { ran, seen, histories } = play([two, end], turn => {
+        turn.toolEvents$.subscribe(({ type, call: { id } }) => {
+          if (type === 'end' && id === '1') turn.setMessages([user('other')]);
+        });
+        turn.onContinue(({ message }) => {
+          turn.setMessages([...turn.request.messages, message]);
+        });
+      });
+      expect(seen.completed).toBe(true);
+      expect(ran).toEqual(['1', '2']);
+      expect(histories[1]).toEqual([
+        go,
+        { role: 'assistant', content: two.content },
+        results(result('1', 'result of 1'), result('2', 'result of 2')),
+      ]);
+    });
+
     it('cancels running tools of the discarded reply', () => {
       const source = scripted([calls(call('1', 't'), call('2', 't')), end]);
       const aborted: string[] = [];
