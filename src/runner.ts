@@ -273,6 +273,8 @@ class Run implements TurnLoop {
 
   /** Before anything else, but not while a consumer's `next` is on the stack. */
   #failSoon(cause: unknown): void {
+    // What fails as a consequence is not why the run fails.
+    if (this.#failing) return;
     this.#failing = true;
     this.#steps.unshift(() => {
       this.#fail(cause);

@@ -213,6 +213,19 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
     expect(ran).not.toHaveBeenCalled();
   });
 
+  it('what fails first is the cause, not what fails as a consequence', () => {
+    const decision$ = new Subject<never>();
+    const two = calls(call('1', 't'), call('2', 't'));
+    const seen = watch(run(scripted([two]), { ...params, tools: [fakeTool('t', () => 'x')] }), turn => {
+      turn.onToolCall(({ id }) => {
+        if (id === '1') return decision$;
+        decision$.error(boom);
+        throw new Error('the second one');
+      });
+    });
+    expect(seen.error?.cause).toBe(boom);
+  });
+
   it('a source that completes without a reply', () => {
     const empty$: Observable<Message> = EMPTY;
     const seen = watch(run(scripted([empty$]), params));
