@@ -445,11 +445,15 @@ class Run implements TurnLoop {
 
   /** Calls back as part of the run: what comes of it counts unless the callback has ended the run. */
   #ask<T>(callback: () => HookValue<T>): Observable<T> {
-    return defer(() => {
+    return new Observable(subscriber => {
       const given = callback();
-      if (!this.subscriber.closed) return valuesOf<T>(given);
-      ignore(given);
-      return EMPTY;
+      if (this.subscriber.closed) {
+        ignore(given);
+        subscriber.complete();
+        return;
+      }
+      // Not as a `defer`: `concatMap` waits for ever for what throws when it is torn down.
+      follow(valuesOf<T>(given), subscriber, subscriber);
     });
   }
 

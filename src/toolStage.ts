@@ -443,13 +443,9 @@ class CallRun implements Answer {
     );
   }
 
-  /** Ends it without a result. What a teardown of the tool throws is nobody's: others are to be cancelled, too. */
+  /** Ends it without a result. */
   #cancel(): void {
-    try {
-      this.#subscriber?.complete();
-    } catch {
-      // As of a source that `takeUntil` ends.
-    }
+    this.#subscriber?.complete();
   }
 
   #finish(result: ToolResult): void {

@@ -6,8 +6,8 @@ import {
   Observable,
   of,
   type ObservableInput,
+  Subscription,
   type Observer,
-  type Subscription,
 } from 'rxjs';
 
 const hasMethod = <K extends PropertyKey>(value: unknown, key: K): value is Record<K, () => unknown> =>
@@ -91,6 +91,15 @@ export const ignore = (given: unknown): void => {
   if (isThenable(given)) given.then(noop, noop);
 };
 
+/** Unsubscribes; what a teardown throws is nobody's, and keeps no other from being torn down. */
+const release = (subscription: Subscription): void => {
+  try {
+    subscription.unsubscribe();
+  } catch {
+    // As of a source that `takeUntil` ends.
+  }
+};
+
 /**
  * Subscribes as part of `whole`, as an operator does to its source: whoever unsubscribes `whole` reaches `source$`, also in
  * the middle of a synchronous emission, when `subscribe` has not given its Subscription yet. The observer must not throw.
@@ -98,10 +107,31 @@ export const ignore = (given: unknown): void => {
 export const follow = <Value>(
   source$: Observable<Value>,
   whole: Subscription,
-  observer: Partial<Observer<Value>>,
+  observer: Observer<Value>,
 ): void => {
+  let followed = Subscription.EMPTY;
+  const end = (): void => {
+    release(followed);
+  };
   new Observable<Value>(subscriber => {
-    whole.add(subscriber);
+    followed = subscriber;
+    whole.add(end);
+    subscriber.add(() => {
+      whole.remove(end);
+    });
     if (!subscriber.closed) source$.subscribe(subscriber);
-  }).subscribe(observer);
+  }).subscribe({
+    next: value => {
+      observer.next(value);
+    },
+    // Torn down here, so that what a teardown throws does not reach whoever emits.
+    error: (thrown: unknown) => {
+      observer.error(thrown);
+      end();
+    },
+    complete: () => {
+      observer.complete();
+      end();
+    },
+  });
 };

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { EMPTY, NEVER, of, Subject, tap, throwError, type Observable } from 'rxjs';
+import { EMPTY, finalize, NEVER, Observable, of, Subject, tap, throwError } from 'rxjs';
 import {
   APIConnectionError,
   InvalidHistoryError,
@@ -224,6 +224,84 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       });
     });
     expect(seen.error?.cause).toBe(boom);
+  });
+
+  describe("what a teardown throws is nobody's", () => {
+    /** When something of which the teardown throws goes on. */
+    type When = (go: () => void) => void;
+
+    const broken = <Value>(values: readonly Value[], when: When): Observable<Value> =>
+      new Observable(subscriber => {
+        subscriber.add(fail);
+        when(() => {
+          for (const value of values) subscriber.next(value);
+          subscriber.complete();
+        });
+      });
+
+    /** A run in which the one of that name has such a teardown. */
+    const playing = (name: string, when: When) => {
+      const source = scripted([one, end]);
+      const asked = <Value>(value$: Observable<Value>): Observable<Value> =>
+        name === 'the source' ? broken(collect(value$).values, when) : value$;
+      const tools = [fakeTool('t', () => (name === 'a tool' ? broken(['x'], when) : 'x'))];
+      const seen: ReturnType<typeof observe>[] = [];
+      const watched = watch(
+        run(
+          {
+            create: request => asked(source.create(request)),
+            stream: request => asked(source.stream(request)),
+          },
+          { ...params, tools },
+        ),
+        turn => {
+          seen.push(observe(turn));
+          for (const [hook, register] of hooks) if (hook === name) register(turn, () => broken([], when));
+        },
+      );
+      return { source, watched, seen };
+    };
+
+    const names = ['the source', 'a tool', ...hooks.map(([name]) => name)];
+
+    it.each(names)('%s ends at once', name => {
+      const { source, watched } = playing(name, go => {
+        go();
+      });
+      expect(watched.error).toBeUndefined();
+      expect(watched.completed).toBe(true);
+      expect(source.requests).toHaveLength(2);
+    });
+
+    it.each(names)('%s ends later: it does not reach whoever emits', name => {
+      const waiting: (() => void)[] = [];
+      const { source, watched } = playing(name, go => waiting.push(go));
+      while (waiting.length > 0) waiting.shift()?.();
+      expect(watched.error).toBeUndefined();
+      expect(watched.completed).toBe(true);
+      expect(source.requests).toHaveLength(2);
+    });
+
+    it.each(names)('%s is unsubscribed: all that the turn has completes', name => {
+      const { watched, seen } = playing(name, () => undefined);
+      expect(watched.completed).toBe(false);
+      watched.subscription.unsubscribe();
+      for (const { inner, message, sides } of seen) {
+        for (const side of [inner, message, ...sides]) expect(side?.completed).not.toBe(false);
+      }
+    });
+
+    it('a tool has failed: its error is data all the same', () => {
+      const source = scripted([one, end]);
+      const failed$ = new Subject<never>();
+      const tools = [fakeTool('t', () => failed$.pipe(finalize(fail)))];
+      const seen = watch(run(source, { ...params, tools }));
+      failed$.error(boom);
+      expect(seen.completed).toBe(true);
+      expect(source.requests[1]?.messages.at(-1)?.content).toEqual([
+        result('1', 'Error: boom', { is_error: true }),
+      ]);
+    });
   });
 
   it('a source that completes without a reply', () => {
