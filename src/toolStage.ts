@@ -418,6 +418,8 @@ class CallRun implements Answer {
 
   edited({ _tag }: Edit): void {
     const { core, call } = this;
+    // Who is told of its result may make edits, and goes on before the loop does.
+    if (this.#phase === 'ended') return;
     if (_tag === 'Stop') {
       if (this.#phase === 'waiting') this.#cancel();
     } else if ((_tag === 'Retry' || _tag === 'SetMessages') && !core.expects(call)) {

@@ -678,12 +678,15 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
           if (event.type !== 'end') return;
           ends.push(event.result.content);
           turn.retry();
+          // The takeover leaves nothing to wait for, but this is still on the stack.
+          turn.append(user('more'));
         });
       });
       output$.next('its own');
       output$.complete();
       expect(ends).toEqual(['its own']);
       expect(seen.completed).toBe(true);
+      expect(source.requests[1]?.messages).toEqual([user('go'), user('more')]);
     });
   });
 });
