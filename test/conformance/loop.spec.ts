@@ -380,6 +380,24 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(bodies().map(body => body.container)).toEqual(['pinned', 'pinned', 'pinned']);
     });
 
+    it('L13 null pins nothing', async () => {
+      const { source, bodies } = await startApi(script);
+      await watch(run(source, { ...params, container: null, tools: [echo] })).ended;
+      expect(bodies().map(body => body.container)).toEqual([null, 'container_1', 'container_1']);
+    });
+
+    it('L13 one that was removed is forgotten: that of a later reply goes out', async () => {
+      const { source, bodies } = await startApi([
+        { ...calls(call('1', 'echo')), ...inside('container_1') },
+        { ...calls(call('2', 'echo')), ...inside('container_2') },
+        'done',
+      ]);
+      await watch(run(source, { ...params, tools: [echo] }), turn => {
+        if (turn.index === 0) turn.onContinue(() => turn.setParams({ container: undefined }));
+      }).ended;
+      expect(bodies().map(body => body.container)).toEqual([undefined, undefined, 'container_2']);
+    });
+
     it('L13 an object keeps its fields and gains the id', async () => {
       const { source, bodies } = await startApi(script);
       const skills = [{ type: 'anthropic' as const, skill_id: 'pdf', version: 'latest' }];

@@ -49,7 +49,7 @@ const counted = (): { readonly ran: string[]; readonly tools: RunnableTool[] } =
   };
 };
 
-describe.each(runners)('$runner', ({ run }) => {
+describe.each(runners)('$runner', ({ run, streaming }) => {
   /** Runs a script; `body` sees the first turn only. */
   const play = (
     replies: Parameters<typeof scripted>[0],
@@ -467,6 +467,12 @@ describe.each(runners)('$runner', ({ run }) => {
       ['unanswered calls before the end', [go, assistant(one), user('more')], 1, '1'],
       ['a result without its call', [go, results(result('7', 'x'))], 1, '7'],
       ['two results of one call', [go, assistant(one), results(result('1', 'x'), result('1', 'y'))], 2, '1'],
+      ['two calls of one id', [go, assistant(calls(call('1', 't'), call('1', 't')))], 1, 'the same id'],
+      ['a role that is none', [go, { role: 'tool', content: 'x' } as never], 1, '"tool"'],
+      ['no content', [go, { role: 'user' } as never], 1, 'content'],
+      ['a content that is none', [go, { role: 'user', content: 5 } as never], 1, 'content'],
+      ['an empty text', [go, user('')], 1, 'content is empty'],
+      ['an array without blocks', [go, { role: 'system', content: [] }], 1, 'content is empty'],
     ] as [string, MessageParam[], number, string][])(
       '%s is refused before it is sent, by index and id',
       (_, messages, index, id) => {
@@ -479,6 +485,27 @@ describe.each(runners)('$runner', ({ run }) => {
         expect(source.requests).toHaveLength(1);
       },
     );
+
+    it('a message of role system may do without content', () => {
+      const system = { role: 'system' } as MessageParam;
+      const { histories, seen } = play([one, end], turn => {
+        turn.setMessages([go, system]);
+      });
+      expect(seen.error).toBeUndefined();
+      expect(histories[1]).toEqual([go, system]);
+    });
+
+    it('in the place of the reply to a pause, the pause is over: nothing that is appended waits', () => {
+      const pause = says('hm', { stop_reason: 'pause_turn' });
+      const source = scripted([pause, end, end]);
+      const seen = watch(run(source, params), turn => {
+        if (turn.index !== 1) return;
+        turn.setMessages([user('other')]);
+        turn.append(user('more'));
+      });
+      expect(seen.completed).toBe(true);
+      expect(histories(source)[2]).toEqual([user('other'), user('more')]);
+    });
 
     it('the state of a refused takeover can be resumed', () => {
       const { seen } = play([says('hm'), end], turn => {
@@ -547,11 +574,12 @@ describe.each(runners)('$runner', ({ run }) => {
     });
 
     it('with a patch that is refused changes nothing', () => {
-      const { source } = play([end, end], turn => {
+      const { seen, source } = play([end, end], turn => {
         expect(() => {
           turn.retry({ messages: [] } as object);
         }).toThrow(TypeError);
       });
+      expect(seen.completed).toBe(true);
       expect(source.requests).toHaveLength(1);
     });
   });
@@ -580,6 +608,25 @@ describe.each(runners)('$runner', ({ run }) => {
         expect(source.requests).toHaveLength(1);
         expect(seen.settled).toMatchObject([{ next: 'end', reason: 'stop' }]);
       }
+    });
+
+    it('E14 a history that was taken over is in the state, its unanswered calls waiting to be run', () => {
+      const { ran, seen } = play([end], turn => {
+        turn.setMessages([user('other'), assistant(one)]);
+        turn.stop();
+      });
+      const { state } = lastSettled(seen);
+      expect(ran).toEqual([]);
+      expect(state).toMatchObject({
+        messages: [user('other')],
+        pending: { message: { content: one.content } },
+      });
+      const source = scripted([end]);
+      const resumed = watch(run(source, { ...params, tools: counted().tools, state }));
+      expect(resumed.completed).toBe(true);
+      expect(histories(source)).toEqual([
+        [user('other'), assistant(one), results(result('1', 'result of 1'))],
+      ]);
     });
 
     it('E14 late: running tools finish, and their results are kept in the state', () => {
@@ -646,6 +693,239 @@ describe.each(runners)('$runner', ({ run }) => {
         expect(lastSettled(seen).reason).toBe('stop');
       },
     );
+  });
+
+  describe('compact', () => {
+    const summary = message([{ type: 'compaction', content: 'so far', encrypted_content: null }], {
+      stop_reason: 'compaction',
+    });
+
+    /** Has the first reply of a run compact, and does something about the turn of the compaction. */
+    const compacting = (
+      replies: Parameters<typeof scripted>[0],
+      body: (turn: TurnHandle) => void,
+      more: Partial<ToolRunnerParams> = {},
+      first: (turn: TurnHandle) => void = turn => {
+        turn.compact();
+      },
+    ) => {
+      const source = scripted(replies);
+      const seen = watch(run(source, { ...params, tools: counted().tools, ...more }), turn => {
+        if (turn.kind === 'compaction') body(turn);
+        else if (turn.index === 0) first(turn);
+      });
+      return { seen, source };
+    };
+
+    it('C3 stop() wins: nothing is sent, and a run that goes on from the state compacts', () => {
+      const { seen, source } = play([end], turn => {
+        turn.compact();
+        turn.stop();
+      });
+      expect(seen.completed).toBe(true);
+      expect(source.requests).toHaveLength(1);
+      const { reason, state } = lastSettled(seen);
+      expect(reason).toBe('stop');
+      const resumed = scripted([end, summary]);
+      watch(run(resumed, { ...params, state: { ...state, messages: [...state.messages, user('go on')] } }));
+      const before = [go, assistant(end), user('go on')];
+      expect(histories(resumed)).toEqual([before, [...before, assistant(end)]]);
+      expect(resumed.requests[1]?.compaction).toEqual({ type: 'summarize' });
+    });
+
+    it.each([user('and?'), { role: 'assistant' as const, content: 'That is to say' }])(
+      'what is appended beside it is compacted, too: $role',
+      appended => {
+        const { seen, source } = compacting(
+          [end, summary, end],
+          () => undefined,
+          {},
+          turn => {
+            turn.append(appended);
+            turn.compact();
+          },
+        );
+        expect(seen.completed).toBe(true);
+        expect(histories(source)).toEqual([[go], [go, assistant(end), appended], [assistant(summary)]]);
+      },
+    );
+
+    it.each([{}, { edits: [] }])('beside a context_management without a compact_* edit: %j', given => {
+      const { seen, source } = compacting([end, summary], () => undefined, { context_management: given });
+      expect(seen.completed).toBe(true);
+      expect(source.requests).toHaveLength(2);
+    });
+
+    it('C3 refused beside a compact_* edit, wherever it stands', () => {
+      const edits = [{ type: 'clear_tool_uses_20250919' }, { type: 'compact_20260112' }] as const;
+      const { seen } = play(
+        [end],
+        turn => {
+          expect(() => {
+            turn.compact();
+          }).toThrow(TypeError);
+        },
+        { context_management: { edits: [...edits] } },
+      );
+      expect(seen.completed).toBe(true);
+    });
+
+    it.each([
+      [{ type: 'any' }, undefined],
+      [{ type: 'tool', name: 't' }, undefined],
+      [{ type: 'none' }, { type: 'none' }],
+    ] as const)('the tool_choice %j of its request is %j: no tool is forced', (tool_choice, expected) => {
+      const { seen, source } = compacting([end, summary], () => undefined, { tool_choice });
+      expect(seen.completed).toBe(true);
+      expect(source.requests[1]?.tool_choice).toEqual(expected);
+    });
+
+    it('the fallbacks of its request shape no reply either', () => {
+      const format = { type: 'json_schema', schema: { type: 'object' } } as const;
+      const { source } = compacting([end, summary], () => undefined, {
+        fallbacks: [
+          { model: 'one', output_config: { effort: 'low', format } },
+          { model: 'two', max_tokens: 10 },
+        ],
+      });
+      expect(source.requests[1]?.fallbacks).toEqual([
+        { model: 'one', output_config: { effort: 'low' } },
+        { model: 'two', max_tokens: 10 },
+      ]);
+    });
+
+    it('C3 refused on its own turn, as takeovers are', () => {
+      const refused = vi.fn();
+      const { seen } = compacting([one, summary, end], turn => {
+        expect(() => {
+          turn.compact();
+        }).toThrow(/compaction/);
+        refused();
+      });
+      expect(seen.completed).toBe(true);
+      expect(refused).toHaveBeenCalledOnce();
+    });
+
+    it('its turn has a draft, which of a streamed one is the history, until there is a summary', () => {
+      const drafts: unknown[] = [];
+      const { seen } = compacting([one, summary, end], turn => {
+        drafts.push(turn.willContinue, turn.draft.messages);
+      });
+      expect(seen.completed).toBe(true);
+      const whole = [go, assistant(one), results(result('1', 'result of 1'))];
+      expect(drafts).toEqual([true, streaming ? whole : [assistant(summary)]]);
+    });
+
+    it('stop() on its turn ends the run, with the summary in the state', () => {
+      const { seen, source } = compacting([one, summary], turn => {
+        turn.stop();
+      });
+      expect(seen.completed).toBe(true);
+      expect(source.requests).toHaveLength(2);
+      expect(lastSettled(seen)).toMatchObject({ next: 'end', reason: 'stop' });
+      expect(lastSettled(seen).state.messages).toEqual([assistant(summary)]);
+    });
+
+    it('what is appended on its turn keeps a run going that would have ended, up to max_iterations', () => {
+      const body = (turn: TurnHandle): void => {
+        turn.append(user('and?'));
+      };
+      const going = compacting([end, summary, end], body);
+      expect(going.seen.completed).toBe(true);
+      expect(going.seen.settled[1]).toMatchObject({ next: 'request', reason: 'append' });
+      expect(histories(going.source)[2]).toEqual([assistant(summary), user('and?')]);
+      const bounded = compacting([end, summary], body, { max_iterations: 1 });
+      expect(lastSettled(bounded.seen)).toMatchObject({
+        next: 'end',
+        reason: 'max_iterations',
+        state: { messages: [assistant(summary), user('and?')] },
+      });
+    });
+
+    it('tools that are added on its turn keep no run going', () => {
+      const { seen, source } = compacting([end, summary], turn => {
+        turn.addTools(fakeTool('late', () => 'x'));
+      });
+      expect(seen.completed).toBe(true);
+      expect(source.requests).toHaveLength(2);
+    });
+  });
+
+  describe('addTools, removeTools', () => {
+    const removal = (name: string) =>
+      ({ type: 'tool_removal', tool: { type: 'tool_reference', name } }) as const;
+    const addition = (name: string) =>
+      ({
+        type: 'tool_addition',
+        tool: { type: 'tool_definition', definition: fakeTool(name, () => 'x').definition },
+      }) as const;
+
+    it('E13 wait for a request, and are no reason for one', () => {
+      const { seen, source } = play([end], turn => {
+        turn.addTools(fakeTool('late', () => 'x'));
+        turn.removeTools('t');
+      });
+      expect(seen.completed).toBe(true);
+      expect(source.requests).toHaveLength(1);
+      expect(lastSettled(seen)).toMatchObject({ next: 'end', reason: 'end_turn' });
+      expect(lastSettled(seen).state.messages.at(-1)).toEqual({
+        role: 'system',
+        content: [addition('late'), removal('t')],
+      });
+    });
+
+    it('removeTools of a name that no tool has: a TypeError', () => {
+      const { seen } = play([end], turn => {
+        expect(() => {
+          turn.removeTools('nobody');
+        }).toThrow(/"nobody"/);
+      });
+      expect(seen.completed).toBe(true);
+    });
+
+    it.each<[string, MessageParam[], boolean]>([
+      ['removed', [{ role: 'system', content: [removal('t')] }], false],
+      ['another', [{ role: 'system', content: [removal('other'), addition('t')] }], true],
+      [
+        'removed and added again',
+        [
+          { role: 'system', content: [removal('t')] },
+          { role: 'system', content: [{ type: 'text', text: 'a note' }, addition('t')] },
+        ],
+        true,
+      ],
+      [
+        'removed, as a summary says',
+        [
+          {
+            role: 'assistant',
+            content: [
+              {
+                type: 'compaction',
+                content: 'so far',
+                encrypted_content: null,
+                tool_changes: [removal('t')],
+              },
+            ],
+          },
+        ] as unknown as MessageParam[],
+        false,
+      ],
+      [
+        'in a summary that says nothing of tools',
+        [
+          {
+            role: 'assistant',
+            content: [{ type: 'compaction', content: 'so far', encrypted_content: null }],
+          },
+        ] as MessageParam[],
+        true,
+      ],
+      ['removed in words alone', [{ role: 'system', content: 'The tool t is gone.' }], true],
+    ])('E13 E16 a run goes on with the tools of its history: %s', (_, changes, runs) => {
+      const { ran } = play([one, end], () => undefined, { messages: [...changes, go] });
+      expect(ran).toEqual(runs ? ['1'] : []);
+    });
   });
 
   describe('E14 composition', () => {
@@ -781,6 +1061,19 @@ describe.each(runners)('$runner', ({ run }) => {
         });
       });
       expect(seen.error).toBeUndefined();
+    });
+
+    it('E8 what comes behind the calls can be registered later all the same', () => {
+      const hook = vi.fn();
+      play([one, end], turn => {
+        turn.onReply(() => {
+          collect(turn.runTools());
+          turn.onReply(hook);
+          turn.onContinue(hook);
+          turn.onRequest(hook);
+        });
+      });
+      expect(hook).toHaveBeenCalledTimes(3);
     });
 
     it('E8 leaving it does not cancel the tools: they are part of the run', () => {
@@ -996,6 +1289,27 @@ describe.each(runners)('$runner', ({ run }) => {
         });
       });
       expect(ran).toEqual([]);
+    });
+
+    it('T7 runs when it is taken over with an input in its place', () => {
+      const { ran, histories } = play([broken, end], turn => {
+        turn.onReply(() => {
+          turn.setMessages(messages => [...messages, assistant(calls(call('1', 't', { all: false })))]);
+        });
+      });
+      expect(ran).toEqual(['1']);
+      expect(histories[1]?.[1]).toEqual(assistant(calls(call('1', 't', { all: false }))));
+    });
+
+    it('T7 does not stand for a call of its id in an earlier reply, to which a takeover goes back', () => {
+      const { ran, tools } = counted();
+      const source = scripted([one, broken, end]);
+      const seen = watch(run(source, { ...params, tools }), turn => {
+        if (turn.index === 1) turn.onReply(() => turn.setMessages(messages => messages.slice(0, 2)));
+      });
+      expect(seen.completed).toBe(true);
+      expect(ran).toEqual(['1']);
+      expect(histories(source)[2]).toEqual([go, assistant(one), results(result('1', 'result of 1'))]);
     });
 
     it('T7 does not run with {} when the run is resumed', () => {

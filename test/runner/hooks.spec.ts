@@ -642,6 +642,18 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       }).not.toThrow();
     });
 
+    it.runIf(streaming).each(hooks)(
+      'E11 %s of a turn that nobody holds, while its reply streams in: a TurnSealedError',
+      (_, take) => {
+        const { turns, error } = watch(run(scripted([NEVER]), params));
+        expect(turns).toHaveLength(1);
+        expect(() => {
+          take(turns[0]!);
+        }).toThrow(TurnSealedError);
+        expect(error).toBeUndefined();
+      },
+    );
+
     it.each(edits)('E11 %s of a turn that has settled: a TurnSettledError', (name, edit) => {
       const { seen } = play([one, end], () => undefined);
       expect(seen.completed).toBe(true);
