@@ -124,7 +124,7 @@ const lastAssistant = (messages: readonly MessageParam[], end: number): number =
  */
 export const validateHistory = (
   messages: readonly MessageParam[],
-  { valid = 0, open = false }: { valid?: number; open?: boolean } = {},
+  { valid = 0, open }: { valid?: number; open: boolean },
 ): void => {
   if (messages.length === 0) throw new InvalidHistoryError(0, 'the history is empty');
   // What is known to be valid can still end in calls that only a later message answers.

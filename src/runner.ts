@@ -287,11 +287,7 @@ class Run implements TurnLoop {
     const core = this.#current;
     this.#current = undefined;
     const state = core === undefined ? this.state : interrupted(this.state, core.reply, core.edits);
-    const error = new RunnerError(
-      cause,
-      state,
-      core?.message === undefined ? this.#accumulator?.partial() : undefined,
-    );
+    const error = new RunnerError(cause, state, this.#accumulator?.partial());
     failedWith(error, this.plan);
     core?.close(error);
     this.subscriber.error(error);
@@ -572,7 +568,6 @@ class Run implements TurnLoop {
     this.state = settled.state;
     this.#current = undefined;
     core.settle(settled);
-    if (this.subscriber.closed) return;
     this.#step(() => {
       if (compacts) this.#compact(compaction.config);
       else if (settled.next === 'request') this.#request();

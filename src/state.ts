@@ -370,7 +370,7 @@ export const whatNext = (state: RunnerState, { reply, edits, mayRequest }: TurnF
 export const settle = (
   state: RunnerState,
   facts: TurnFacts,
-  own: (message: MessageParam) => MessageParam = message => message,
+  own: (message: MessageParam) => MessageParam,
 ): Settled => {
   const folded = foldEdits(state.params, state.queued, facts.reply.sent, facts.edits);
   const concluded = conclude(state, facts, folded, own);
@@ -496,7 +496,7 @@ export const settleCompaction = (
   { compaction: _, ...state }: RunnerState,
   { reply: { message }, edits, mayRequest }: TurnFacts,
   after: NextStep,
-  own: (message: MessageParam) => MessageParam = message => message,
+  own: (message: MessageParam) => MessageParam,
 ): Settled => {
   const { appended, params, stopped } = foldEdits(state.params, state.queued, state.messages, edits);
   const summarized =
@@ -505,7 +505,7 @@ export const settleCompaction = (
     message !== undefined && summarized
       ? [own({ role: 'assistant', content: message.content })]
       : state.messages;
-  const goesOn = after.next === 'request' || appended.some(({ role }) => role !== 'system');
+  const goesOn = appended.some(({ role }) => role !== 'system');
   const decision: NextStep = stopped
     ? { next: 'end', reason: 'stop' }
     : after.next === 'request' || !goesOn
@@ -522,11 +522,9 @@ export const interrupted = (
   { message, finished }: Reply,
   edits: readonly Edit[],
 ): RunnerState => {
-  const { pending, ...rest } = state;
   const queued = edits.reduce<readonly MessageParam[]>(
     (all, edit) => (edit._tag === 'Append' ? [...all, ...edit.messages] : all),
     state.queued,
   );
-  if (message !== undefined) return { ...rest, queued, pending: { message, results: finished } };
-  return { ...rest, queued, ...(pending && { pending }) };
+  return { ...state, queued, ...(message && { pending: { message, results: finished } }) };
 };
