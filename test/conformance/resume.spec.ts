@@ -58,6 +58,22 @@ describe.each(runners)('$runner', ({ run }) => {
     expect(seen.turns[0]?.request.messages).toEqual([user('go')]);
   });
 
+  it('E16 unanswered calls at the end of a longer history', async () => {
+    const { source, bodies } = await startApi(['done']);
+    const messages = [
+      user('go'),
+      { role: 'assistant' as const, content: [call('1', 'echo')] },
+      { role: 'user' as const, content: [result('1', 'x')] },
+      { role: 'assistant' as const, content: [call('2', 'echo')] },
+    ];
+    const seen = watch(run(source, { ...params, messages, tools: [fakeTool('echo', () => 'y')] }));
+    await seen.ended;
+    expect(seen.turns[0]?.request.messages).toEqual(messages.slice(0, 3));
+    expect(bodies().map(body => body.messages)).toEqual([
+      [...messages, { role: 'user', content: [result('2', 'y')] }],
+    ]);
+  });
+
   it('E16 a resumed turn is not counted', async () => {
     const { source, bodies } = await startApi(['done']);
     const messages = [user('go'), { role: 'assistant' as const, content: [call('1', 'echo')] }];

@@ -1,13 +1,17 @@
-import { finalize, map, NEVER, Subject, type Observable } from 'rxjs';
+import { concat, finalize, map, NEVER, of, Subject, type Observable } from 'rxjs';
 import * as t from 'io-ts';
 import {
+  InvalidHistoryError,
   RunnerError,
   scripted,
   tool,
+  TurnSettledError,
   type Message,
   type MessageParam,
+  type MessageSource,
   type RunnableTool,
   type ScriptedSource,
+  type ToolResult,
   type ToolRunnerParams,
   type TurnHandle,
 } from 'rx-tool-runner';
@@ -486,6 +490,16 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       },
     );
 
+    it('is checked as a whole, however much of the history it replaces', () => {
+      const source = scripted([one, calls(call('2', 't')), end]);
+      const unanswered = [go, assistant(one), user('more'), assistant(says('hm')), user('and more')];
+      const seen = watch(run(source, { ...params, tools: counted().tools }), turn => {
+        if (turn.index === 2) turn.setMessages(unanswered);
+      });
+      expect(seen.error?.message).toContain('messages[1]');
+      expect(source.requests).toHaveLength(3);
+    });
+
     it('a message of role system may do without content', () => {
       const system = { role: 'system' } as MessageParam;
       const { histories, seen } = play([one, end], turn => {
@@ -548,6 +562,25 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       });
       expect(ran).toEqual([]);
       expect(histories[1]).toEqual([go, assistant(cut), answered]);
+    });
+
+    it('E15 also when a later takeover goes back to that reply, whose answers were never sent', () => {
+      const { ran, tools } = counted();
+      const source = scripted([cut, says('hm'), end]);
+      let whole: readonly MessageParam[] = [];
+      const seen = watch(run(source, { ...params, tools }), turn => {
+        if (turn.index === 0) {
+          turn.append(user('go on'));
+          turn.mapMessages(messages => {
+            whole = messages;
+            return [user('short')];
+          });
+        }
+        if (turn.index === 1) turn.setMessages(whole.slice(0, 2));
+      });
+      expect(seen.completed).toBe(true);
+      expect(ran).toEqual([]);
+      expect(histories(source)[2]).toEqual([go, assistant(cut), answered]);
     });
 
     it('E15 runTools gives null for them', () => {
@@ -627,6 +660,22 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(histories(source)).toEqual([
         [user('other'), assistant(one), results(result('1', 'result of 1'))],
       ]);
+    });
+
+    it('E14 a run goes on from a state that holds nothing but waiting calls; what the API would refuse is refused', () => {
+      const { seen } = play([end], turn => {
+        turn.setMessages([assistant(one)]);
+        turn.stop();
+      });
+      const { state } = lastSettled(seen);
+      expect(state.messages).toEqual([]);
+      const source = scripted([end]);
+      const more = { ...params, tools: counted().tools };
+      const resumed = watch(run(source, { ...more, state }));
+      expect(resumed.completed).toBe(true);
+      expect(histories(source)).toEqual([[assistant(one), results(result('1', 'result of 1'))]]);
+      const messages = [go, assistant(one), user('more')];
+      expect(() => run(source, { ...more, state: { ...state, messages } })).toThrow(InvalidHistoryError);
     });
 
     it('E14 late: running tools finish, and their results are kept in the state', () => {
@@ -816,6 +865,57 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(drafts).toEqual([true, streaming ? whole : [assistant(summary)]]);
     });
 
+    it.each([
+      ['in a turn that goes on', [one, summary, end], true],
+      ['in the final turn', [end, summary], false],
+    ] as const)('willContinue of its turn, scheduled %s', (_, replies, expected) => {
+      const log: boolean[] = [];
+      const { seen } = compacting(replies, turn => {
+        turn.onContinue(() => void log.push(turn.willContinue));
+      });
+      expect(seen.completed).toBe(true);
+      expect(log).toEqual([expected]);
+    });
+
+    it('the hooks of a request are asked of the turn that it follows, not of one where it waits', () => {
+      const pause = says('hm', { stop_reason: 'pause_turn' });
+      const asked: number[] = [];
+      const source = scripted([pause, end, summary]);
+      const seen = watch(run(source, params), turn => {
+        if (turn.kind === 'compaction') return;
+        if (turn.index === 0) turn.compact();
+        turn.onRequest(() => void asked.push(turn.index));
+      });
+      expect(seen.completed).toBe(true);
+      expect(source.requests).toHaveLength(3);
+      expect(asked).toEqual([0, 1]);
+      const hook = vi.fn();
+      const bounded = play(
+        [pause],
+        turn => {
+          turn.compact();
+          turn.onRequest(hook);
+        },
+        { max_iterations: 1 },
+      );
+      expect(bounded.seen.completed).toBe(true);
+      expect(hook).not.toHaveBeenCalled();
+    });
+
+    it('E16 a hook of its turn that fails: the summary is not asked for again', () => {
+      const { seen } = compacting([one, summary], turn => {
+        turn.onReply(() => {
+          throw new Error('the hook failed');
+        });
+      });
+      const source = scripted([end]);
+      const resumed = watch(run(source, { ...params, state: seen.error!.state }));
+      expect(resumed.turns.map(({ kind }) => kind)).toEqual(['compaction', 'reply']);
+      expect(histories(source)).toEqual([[assistant(summary)]]);
+      expect(resumed.settled[0]?.state).not.toHaveProperty('pending');
+      expect(resumed.settled[0]?.state).not.toHaveProperty('compaction');
+    });
+
     it('stop() on its turn ends the run, with the summary in the state', () => {
       const { seen, source } = compacting([one, summary], turn => {
         turn.stop();
@@ -993,7 +1093,7 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(seen.completed).toBe(true);
       const answered = [go, assistant(one), results(result('1', 'result of 1'))];
       expect(log).toEqual([true, [go, assistant(one)], true, answered, 7, source.requests[1]]);
-      expect(seen.turns[1]?.willContinue).toBe(false);
+      for (const turn of seen.turns) expect(turn.willContinue).toBe(false);
     });
 
     it('willContinue says whether a request follows, whatever makes it follow', () => {
@@ -1205,6 +1305,132 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       });
       expect(seen.completed).toBe(true);
       expect(ran).toEqual([]);
+    });
+
+    it('E8 called twice while a results hook takes its time asks it once', () => {
+      const hooked$ = new Subject<readonly ToolResult[]>();
+      const hook = vi.fn(() => hooked$);
+      const { seen, source } = play([one, end], turn => {
+        turn.onToolResults(hook);
+        turn.onReply(() => {
+          collect(turn.runTools());
+          return turn.runTools();
+        });
+      });
+      hooked$.next([result('1', 'changed')]);
+      hooked$.complete();
+      expect(seen.completed).toBe(true);
+      expect(hook).toHaveBeenCalledOnce();
+      expect(histories(source)[1]?.at(-1)).toEqual(results(result('1', 'changed')));
+    });
+
+    it('E8 of a turn that has settled: what its calls have given, or a TurnSettledError if none has run', () => {
+      const source = scripted([one, calls(call('2', 't')), NEVER]);
+      const { turns } = watch(run(source, { ...params, tools: counted().tools }), turn => {
+        if (turn.index === 1) turn.retry();
+      });
+      expect(turns).toHaveLength(streaming ? 3 : 2);
+      expect(collect(turns[0]!.runTools()).values).toEqual([[result('1', 'result of 1')]]);
+      expect(collect(turns[1]!.runTools()).error).toBeInstanceOf(TurnSettledError);
+    });
+
+    it('E8 emits nothing where calls were stopped', () => {
+      const given: ReturnType<typeof collect>[] = [];
+      const { seen } = play([one], turn => {
+        turn.onToolCall(() => NEVER);
+        turn.onReply(() => {
+          given.push(collect(turn.runTools()));
+        });
+      });
+      seen.turns[0]?.stop();
+      expect(given).toMatchObject([{ values: [], completed: true }]);
+    });
+
+    it('E12 completes when the run is unsubscribed', () => {
+      const given: ReturnType<typeof collect>[] = [];
+      const seen = watch(run(scripted([one]), { ...params, tools: [fakeTool('t', () => NEVER)] }), turn => {
+        turn.onReply(() => {
+          given.push(collect(turn.runTools()));
+        });
+      });
+      expect(given).toMatchObject([{ completed: false }]);
+      seen.subscription.unsubscribe();
+      expect(given).toMatchObject([{ values: [], completed: true }]);
+      expect(collect(seen.turns[0]!.runTools())).toMatchObject({ values: [], completed: true });
+    });
+
+    it('toolResults$ gives none of a turn that is taken over when they are there', () => {
+      const sent: unknown[] = [];
+      const { histories } = play([one, end], turn => {
+        turn.onToolResults(() => {
+          turn.setMessages([user('other')]);
+        });
+        turn.toolResults$.subscribe(value => sent.push(value));
+      });
+      expect(histories[1]).toEqual([user('other')]);
+      expect(sent).toEqual([]);
+    });
+  });
+
+  describe('ask', () => {
+    const question = { model: 'm', max_tokens: 1, messages: [user('how?')] };
+
+    it('asks when it is subscribed to, and takes the first answer; nothing of it is in the history', () => {
+      const answers: unknown[] = [];
+      const source = scripted([end, concat(of(says('so'), says('or so')), NEVER)]);
+      const seen = watch(run(source, params), turn => {
+        turn.onReply(() => {
+          const answer$ = turn.ask(question);
+          answers.push(source.requests.length);
+          return answer$.pipe(map(({ content }) => answers.push(content)));
+        });
+      });
+      expect(seen.completed).toBe(true);
+      expect(answers).toEqual([1, [textBlock('so')]]);
+      expect(source.requests[1]).toBe(question);
+      const { messages, iterations, usage } = lastSettled(seen).state;
+      expect(messages).toEqual([go, assistant(end)]);
+      expect(iterations).toBe(1);
+      expect(usage.input_tokens).toBe(2 * end.usage.input_tokens);
+    });
+
+    it('what the source throws is its error', () => {
+      const boom = new Error('boom');
+      const script = scripted([end]);
+      const source: MessageSource = {
+        create: request => {
+          if (request === question) throw boom;
+          return script.create(request);
+        },
+        stream: request => script.stream(request),
+      };
+      const errors: unknown[] = [];
+      const seen = watch(run(source, params), turn => {
+        turn.onReply(() => {
+          errors.push(collect(turn.ask(question)).error);
+        });
+      });
+      expect(seen.completed).toBe(true);
+      expect(errors).toEqual([boom]);
+    });
+
+    it('ends with the run, and asks nothing behind it', () => {
+      const left = vi.fn();
+      const given: ReturnType<typeof collect>[] = [];
+      const unanswered$: Observable<Message> = NEVER;
+      const { seen, source } = play([end, unanswered$.pipe(finalize(left))], turn => {
+        turn.onReply(() => {
+          given.push(collect(turn.ask(question)));
+        });
+        turn.onContinue(() => NEVER);
+      });
+      expect(source.requests).toHaveLength(2);
+      expect(left).not.toHaveBeenCalled();
+      seen.subscription.unsubscribe();
+      expect(left).toHaveBeenCalledOnce();
+      expect(given).toMatchObject([{ values: [], completed: true }]);
+      expect(collect(seen.turns[0]!.ask(question))).toMatchObject({ values: [], completed: true });
+      expect(source.requests).toHaveLength(2);
     });
   });
 

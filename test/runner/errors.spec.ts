@@ -349,6 +349,25 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
     expect(() => run(scripted([]), { ...params, messages: [] })).toThrow(/messages/);
   });
 
+  it.each<[string, object, RegExp]>([
+    ['no model', { model: undefined }, /model is missing/],
+    ['an empty model', { model: '' }, /model is missing/],
+    ['no max_tokens', { max_tokens: undefined }, /max_tokens/],
+    ['a max_tokens of 0', { max_tokens: 0 }, /max_tokens/],
+    ['messages that are none', { messages: 'Hello' }, /messages must be an array/],
+    ['a pasted stream', { stream: false }, /streamingToolRunner/],
+  ])('%s is a TypeError at the call', (_, given, said) => {
+    const call = () => run(scripted([]), { ...params, ...given });
+    expect(call).toThrow(TypeError);
+    expect(call).toThrow(said);
+  });
+
+  it('a stream of undefined is none', () => {
+    expect(
+      watch(run(scripted([end]), { ...params, stream: undefined } as object as typeof params)).completed,
+    ).toBe(true);
+  });
+
   it('state and partial are not in the printed form', async () => {
     const { source } = await startApi([{ misbehave: '529', reply: 'never' }]);
     const seen = watch(run(source, { ...params, messages: [user('a private conversation')] }));
@@ -500,6 +519,14 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(inner?.error).toBe(seen.error);
       expect(seen.error?.state).toMatchObject({ messages: [user('go')], iterations: 1 });
       expect(seen.error?.state.pending).toBeUndefined();
+    });
+
+    it('after the reply: nothing is partial', () => {
+      const { error } = watch(run(scripted([end]), params), turn => {
+        turn.onReply(fail);
+      });
+      expect(error?.cause).toBe(boom);
+      expect(error?.partial).toBeUndefined();
     });
 
     it('events that make no message are an error of the run', () => {

@@ -7,6 +7,7 @@ import {
   of,
   share,
   Subject,
+  takeUntil,
   tap,
   throwError,
   type Observable,
@@ -642,7 +643,7 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       }).not.toThrow();
     });
 
-    it.runIf(streaming).each(hooks)(
+    it.each(streaming ? hooks : [])(
       'E11 %s of a turn that nobody holds, while its reply streams in: a TurnSealedError',
       (_, take) => {
         const { turns, error } = watch(run(scripted([NEVER]), params));
@@ -779,6 +780,22 @@ describe.each(runners)('$runner', ({ run, streaming }) => {
       expect(state.pending?.message.content).toHaveLength(3);
       expect(play([end], () => undefined, { state }).log).toEqual(['tool 1', 'tool 2', 'request 0']);
     });
+  });
+
+  it('E12 who leaves when a turn settles: the source is not even called', () => {
+    const script = scripted([one, end]);
+    const source = { create: vi.fn(script.create.bind(script)), stream: vi.fn(script.stream.bind(script)) };
+    const leave$ = new Subject<void>();
+    const seen = watch(
+      run(source, { ...params, tools: [fakeTool('t', () => 'x')] }).pipe(takeUntil(leave$)),
+      turn => {
+        turn.settled$.subscribe(() => {
+          leave$.next();
+        });
+      },
+    );
+    expect(seen.completed).toBe(true);
+    expect(source.create.mock.calls.length + source.stream.mock.calls.length).toBe(1);
   });
 
   it('of several subscribers of a shared run all are waited for, in the order they subscribed', () => {
