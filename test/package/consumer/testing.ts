@@ -25,7 +25,7 @@ new TestScheduler((actual, expected) => {
       next: all => expect('events', all, events.of(asks)),
       error: (error: unknown) => expect('error', error instanceof RunnerError, true),
     });
-  expectSubscriptions(source.subscriptions).toBe('^--!');
+  expectSubscriptions(source.subscriptions).toBe('^-!');
   flush();
   assertAsked(source.requests[0], { user: 'Hi', messages: 1 });
 });
