@@ -28,7 +28,7 @@ import {
   play,
   reasons,
 } from '../support/operatorLaws';
-import { lastSettled, runners } from '../support/runners';
+import { lastSettled, runners, watch } from '../support/runners';
 import { answered, draw, go, one, tools } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
@@ -207,8 +207,8 @@ describe('appendMessages', () => {
         indices.push([index, turn.index]);
         return undefined;
       });
-      play(run, [one, end], operator, { tools });
-      play(run, [end], operator, { tools });
+      const run$ = run(scripted([one, end, end]), { ...params, tools }).pipe(operator);
+      for (const _subscription of [1, 2]) expect(watch(run$).completed).toBe(true);
       expect(indices).toEqual([
         [0, 0],
         [1, 1],

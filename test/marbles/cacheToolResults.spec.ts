@@ -1,4 +1,4 @@
-import { pipe, tap, type Observable } from 'rxjs';
+import { defer, pipe, tap, type Observable } from 'rxjs';
 import {
   cacheToolResults,
   mapToolResults,
@@ -15,7 +15,7 @@ import {
 import { assistant, block, reply, results, user } from 'rx-tool-runner/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { end, histories, operatorLaws, params, passesOverCompaction, play } from '../support/operatorLaws';
-import { runners } from '../support/runners';
+import { runners, watch } from '../support/runners';
 import { draw, go, tools } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
@@ -226,11 +226,13 @@ describe('cacheToolResults', () => {
     });
 
     it('keeps subscriptions apart', () => {
-      const operator = cacheToolResults();
       const foreign = [go, assistant(calling('1', '2')), results(marked('1'), plain('2')), user('and?')];
-      play(run, [calling('1'), end], operator, { tools });
-      const seen = play(run, [calling('3'), end], operator, { tools, messages: foreign });
-      expect(breakpoints(seen.source)).toEqual([['1'], ['1', '3']]);
+      const source = scripted([calling('1'), end, calling('3'), end]);
+      const starts = [[go], foreign];
+      const run$ = defer(() => run(source, { ...params, tools, messages: starts.shift() ?? [] }));
+      const cached$ = run$.pipe(cacheToolResults());
+      for (const _subscription of [1, 2]) expect(watch(cached$).completed).toBe(true);
+      expect(breakpoints(source)).toEqual([[], ['1'], ['1'], ['1', '3']]);
     });
   });
 

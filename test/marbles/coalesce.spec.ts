@@ -137,6 +137,7 @@ describe('coalesce', () => {
     source$.next(4);
     expect(schedule).toHaveBeenCalledTimes(2);
     subscription.unsubscribe();
+    expect(scheduler.actions).toEqual([]);
     scheduler.flush();
     expect(values).toEqual([3]);
     expect(source$.observed).toBe(false);

@@ -4,6 +4,7 @@ import {
   firstValueFrom,
   lastValueFrom,
   map,
+  merge,
   NEVER,
   Observable,
   observeOn,
@@ -439,6 +440,37 @@ describe('eachTurn', () => {
       expect(first).not.toHaveBeenCalled();
       await iterator.return();
       expect(await asked([iterate(EMPTY).next()])).toEqual(['done']);
+    });
+
+    it('a run that takes its time to end: the loop waits for it', async () => {
+      const last$ = new Subject<never>();
+      const iterator = iterate(
+        run(scripted([end]), params).pipe(
+          tap(turn => {
+            turn.onContinue(() => last$);
+          }),
+        ),
+      );
+      const given = [iterator.next(), iterator.next()];
+      await settled();
+      last$.complete();
+      expect(await asked(given)).toEqual([0, 'done']);
+    });
+
+    it('return() releases turns that nobody has asked for yet, of runs that others share', async () => {
+      const replies = [new Subject<Message>(), new Subject<Message>()];
+      const runs = replies.map(reply$ => run(scripted([reply$]), params).pipe(share()));
+      const iterator = iterate(merge(...runs));
+      const given = [iterator.next()];
+      const others = runs.map(shared$ => watch(shared$));
+      for (const reply$ of replies) {
+        reply$.next(end);
+        reply$.complete();
+      }
+      expect(await asked(given)).toEqual([0]);
+      for (const { completed } of others) expect(completed).toBe(false);
+      await iterator.return();
+      for (const { completed } of others) expect(completed).toBe(true);
     });
 
     it('gives the values of a source that is no single run, in order', async () => {

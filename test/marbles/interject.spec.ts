@@ -404,6 +404,7 @@ describe('interject', () => {
       } as unknown as MessageParam;
       const early = play(run, [end], interject(of(unsendable)));
       expect(early.error).toBeInstanceOf(RunnerError);
+      expect((early.error?.cause as Error).name).toBe('DataCloneError');
       const late = play(
         run,
         [one],
@@ -450,18 +451,19 @@ describe('interject', () => {
 
     it('keeps what has been typed for each subscription by itself', () => {
       const typed$ = new Subject<MessageInput>();
-      const operator = interject(typed$);
       const [reply1$, reply2$] = [new Subject<Message>(), new Subject<Message>()];
-      const first = play(run, [reply1$, end], operator);
+      const source = scripted([reply1$, reply2$, end, end]);
+      const run$ = run(source, params).pipe(interject(typed$));
+      watch(run$);
       typed$.next(m1);
-      const second = play(run, [reply2$, end], operator);
+      watch(run$);
       typed$.next(m2);
       for (const reply$ of [reply1$, reply2$]) {
         reply$.next(hm);
         reply$.complete();
       }
-      expect(histories(first.source)[1]?.slice(2)).toEqual([m1, m2]);
-      expect(histories(second.source)[1]?.slice(2)).toEqual([m2]);
+      expect(histories(source)[2]?.slice(2)).toEqual([m1, m2]);
+      expect(histories(source)[3]?.slice(2)).toEqual([m2]);
     });
   });
 

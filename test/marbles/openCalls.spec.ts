@@ -114,6 +114,29 @@ describe('openCalls', () => {
       `);
     });
 
+    it('says nothing of one that is denied while another runs', () => {
+      runAgent(
+        ({ source, tools, cold }) =>
+          run(source, { ...params, tools }).pipe(
+            approveToolCalls(({ name }) => (name === 'b' ? cold.decision : true)),
+            openCalls(),
+            shown,
+          ),
+        {
+          model: ['--(s|)'],
+          replies,
+          tools: { a: '-', b: '-' },
+          cold: { decision: ['---(n|)', { n: false }] },
+          outputs: { 0: '', 1: 'a' },
+        },
+      ).toBe(`
+        turns:     0-1
+        model:     ^-!
+        a:         --^
+        decision:  --^--!
+      `);
+    });
+
     it('closes the calls of a run that fails before the error', () => {
       const failure = new Error('denied by an error');
       const failed = runAgent(

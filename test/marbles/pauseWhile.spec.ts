@@ -1,5 +1,6 @@
 import {
   BehaviorSubject,
+  defer,
   EMPTY,
   NEVER,
   of,
@@ -365,6 +366,22 @@ describe('pauseWhile', () => {
       expect(seen.completed).toBe(true);
       expect(ran).toHaveBeenCalledOnce();
       expect(histories(seen.source)).toEqual([[go], answered, answered]);
+    });
+
+    it.each([true, false])('a run that cannot be resumed fails, be it after a pause: %s', paused => {
+      const paused$ = new BehaviorSubject(false);
+      let subscribed = 0;
+      const overloaded$ = throwError(() => {
+        paused$.next(paused);
+        return new Error('overloaded');
+      });
+      const once$ = defer(() => (subscribed++ === 0 ? run(scripted([overloaded$]), params) : NEVER));
+      const seen = watch(
+        once$.pipe(pauseWhile(paused$), resumeOnError({ count: 1, delay: () => of(undefined) })),
+      );
+      expect(seen.error === undefined).toBe(paused);
+      paused$.next(false);
+      expect(seen.error?.message).toMatch(/subscribed to at once/);
     });
 
     it('who leaves a shared run does not keep it paused', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import {
+  defer,
   BehaviorSubject,
   catchError,
   concat,
@@ -357,6 +358,29 @@ describe('resumeOnError', () => {
       start$.next();
       expect(seen.completed).toBe(true);
       expect(histories(source)).toEqual([[go], answered, [go], answered, answered]);
+    });
+
+    it('so does another subscription to what has resumed', () => {
+      const source = scripted([one, overloaded, end, end]);
+      const run$ = run(source, { ...params, tools: counted().tools }).pipe(
+        resumeOnError({ count: 1, delay: atOnce }),
+      );
+      for (const _subscription of [1, 2]) expect(watch(run$).completed).toBe(true);
+      expect(histories(source)).toEqual([[go], answered, answered, [go]]);
+    });
+
+    it('a resumption that reaches no runner leaves the next subscription to it alone', () => {
+      const { tools } = counted();
+      const source = scripted([one, overloaded, end]);
+      const run$ = run(source, { ...params, tools });
+      let subscribed = 0;
+      const once$ = defer(() => (subscribed++ === 0 ? run$ : NEVER));
+      const seen = watch(once$.pipe(resumeOnError({ count: 1, delay: atOnce })));
+      expect(seen.error).toMatchObject({
+        message: expect.stringContaining('subscribed to at once') as string,
+      });
+      expect(watch(run$).completed).toBe(true);
+      expect(histories(source)).toEqual([[go], answered, [go]]);
     });
 
     it('the runner itself, subscribed to again by a tool while it resumes, starts from the beginning', () => {

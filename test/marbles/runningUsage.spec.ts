@@ -1,4 +1,4 @@
-import { map, mergeMap, of, tap, type Observable } from 'rxjs';
+import { concat, map, mergeMap, NEVER, of, tap, type Observable } from 'rxjs';
 import {
   compactWhen,
   runningUsage,
@@ -88,13 +88,12 @@ describe('runningUsage', () => {
     runAgent(({ source, tools }) => toolRunner(source, { ...params, tools }).pipe(runningUsage(), shown), {
       model: ['--(r|)', '---(d|)'],
       replies,
-      tools: { t: '(x|)' },
+      tools: { t: '--(x|)' },
       outputs: { 0: [0, 0], 1: [10, 5], 2: [20, 10] },
     }).toBe(`
-      turns:  0-1--(2|)
-      model:  ^-!
-      model:  --^--!
-      t:      --(^!)
+      turns:  0-1----(2|)
+      model:  ^-!-^--!
+      t:      --^-!
     `);
   });
 
@@ -133,6 +132,19 @@ describe('runningUsage', () => {
     expect(failed.error).toMatchObject({ name: 'RunnerError', cause: error });
   });
 
+  it('corrects the tokens of the cache as well', () => {
+    const events = [
+      started({ ...end.usage, cache_creation_input_tokens: 3, cache_read_input_tokens: 4 }),
+      report({ output_tokens: 5, cache_creation_input_tokens: 6, cache_read_input_tokens: 7 }),
+    ];
+    const source = scripted([concat(events, NEVER)]);
+    const seen = collect(streamingToolRunner(source, params).pipe(runningUsage()));
+    expect(seen.values.slice(1)).toMatchObject([
+      { cache_creation_input_tokens: 3, cache_read_input_tokens: 4 },
+      { cache_creation_input_tokens: 6, cache_read_input_tokens: 7 },
+    ]);
+  });
+
   it('figures that a server leaves out count as none', () => {
     const source = scripted([[replies.S, replies.n, replies.e]]);
     expect(collect(streamingToolRunner(source, params).pipe(runningUsage())).values).toEqual([none]);
@@ -167,17 +179,17 @@ describe('runningUsage', () => {
 
     it('of a run that resumes, has what was used before when the first turn has settled, and counts none twice', () => {
       const stopped = collect(
-        run(scripted([one]), { ...params, tools }).pipe(
-          stopWhen(() => true),
+        run(scripted([one, one]), { ...params, tools }).pipe(
+          stopWhen(({ index }) => index === 1),
           mergeMap(turn => turn.settled$),
         ),
       );
-      const { state } = stopped.values[0]!;
+      const { state } = stopped.values[1]!;
       const resumed$ = run(scripted([end]), { ...params, tools, state });
       const seen = collect(resumed$.pipe(runningUsage(), shown));
       expect(seen.values[0]).toEqual([0, 0]);
-      expect(seen.values[1]).toEqual([10, 5]);
-      expect(seen.values.at(-1)).toEqual([20, 10]);
+      expect(seen.values[1]).toEqual([20, 10]);
+      expect(seen.values.at(-1)).toEqual([30, 15]);
     });
   });
 

@@ -1,5 +1,18 @@
-import { EMPTY, map, mergeMap, NEVER, of, pipe, share, Subject, throwError, type Observable } from 'rxjs';
 import {
+  EMPTY,
+  map,
+  mergeMap,
+  NEVER,
+  of,
+  pipe,
+  share,
+  Subject,
+  throwError,
+  type MonoTypeOperatorFunction,
+  type Observable,
+} from 'rxjs';
+import {
+  appendMessages,
   compactWhen,
   interject,
   RunnerError,
@@ -26,6 +39,8 @@ import { end, histories, onFirst, operatorLaws, params, play, reasons } from '..
 import { lastSettled, runners, watch } from '../support/runners';
 import { answered, draw, go, one, summary, tools, two } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
+
+type TurnOperator = MonoTypeOperatorFunction<TurnHandle>;
 
 const failure = new Error('the notifier failed');
 
@@ -320,14 +335,30 @@ describe('stepBy', () => {
       expect(throwing.error).toBeInstanceOf(TypeError);
     });
 
+    it.each<[string, (step: TurnOperator, append: TurnOperator) => TurnOperator]>([
+      ['stepBy, appendMessages', (step, append) => pipe(step, append)],
+      ['appendMessages, stepBy', (step, append) => pipe(append, step)],
+    ])('E17 a run that appended messages keep going waits for its step, too: %s', (_, order) => {
+      const append = appendMessages(onFirst(user('and?')));
+      draw(run, ({ hot }) => order(stepBy(hot.clicks), append), {
+        model: ['--(e|)', '-(e|)'],
+        hot: { clicks: '-----n---' },
+      }).toBe(`
+        turns:   --e---(e|)
+        model:   ^-!--^!
+        clicks:  ^-----!
+      `);
+    });
+
     it('keeps count for each subscription by itself', () => {
       const notifier$ = new Subject<void>();
-      const operator = stepBy(notifier$);
-      const first = play(run, [one, end], operator, { tools });
+      const source = scripted([one, end, one, end]);
+      const run$ = run(source, { ...params, tools }).pipe(stepBy(notifier$));
+      const first = watch(run$);
       notifier$.next();
       expect(first.completed).toBe(true);
-      const second = play(run, [one, end], operator, { tools });
-      expect(second.source.requests).toHaveLength(1);
+      const second = watch(run$);
+      expect(source.requests).toHaveLength(3);
       expect(notifier$.observed).toBe(true);
       second.subscription.unsubscribe();
       expect(notifier$.observed).toBe(false);

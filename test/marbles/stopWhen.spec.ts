@@ -25,7 +25,7 @@ import {
   play,
   reasons,
 } from '../support/operatorLaws';
-import { lastSettled, runners } from '../support/runners';
+import { lastSettled, runners, watch } from '../support/runners';
 import { answered, draw, go, one, tools, two } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
@@ -172,9 +172,10 @@ describe('stopWhen', () => {
     });
 
     it('counts turns from 0, for each subscription', () => {
-      const operator = stopWhen((_turn, index) => index === 1);
+      const source = scripted([one, two, one, two]);
+      const run$ = run(source, { ...params, tools }).pipe(stopWhen((_turn, index) => index === 1));
       for (const _subscription of [1, 2]) {
-        const seen = play(run, [one, two], operator, { tools });
+        const seen = watch(run$);
         expect(seen.settled.map(({ reason }) => reason)).toEqual(['tool_use', 'stop']);
       }
     });

@@ -5,6 +5,7 @@ import {
   retryOnMaxTokens,
   RunnerError,
   scripted,
+  stepBy,
   stopWhen,
   streamingToolRunner,
   summarizeHistory,
@@ -31,7 +32,7 @@ import {
   play,
   reasons,
 } from '../support/operatorLaws';
-import { lastSettled, runners } from '../support/runners';
+import { lastSettled, runners, watch } from '../support/runners';
 import { draw, go, tools } from '../support/script';
 import { fakeTool } from '../support/tools';
 import { expectNothingUnhandled } from '../support/unhandled';
@@ -86,6 +87,21 @@ describe('summarizeHistory', () => {
         model:  ^-!
         model:  --^!
         t:      (^!)
+      `);
+    });
+
+    it('E17 asks for it before a step is waited for, wherever that stands in the pipe', () => {
+      draw(run, ({ hot }) => pipe(stepBy(hot.clicks), summarizeHistory({ threshold: 100 })), {
+        model: ['(a|)', '--(s|)', '-(e|)'],
+        replies,
+        hot: { clicks: '-----n---' },
+      }).toBe(`
+        turns:   a-----(e|)
+        model:   (^!)
+        model:   ^-!
+        model:   -----^!
+        t:       (^!)
+        clicks:  ^-----!
       `);
     });
 
@@ -380,11 +396,13 @@ describe('summarizeHistory', () => {
     });
 
     it('keeps in mind for each subscription by itself that it has summarized', () => {
-      const operator = summarizeHistory({ threshold: 100 });
-      for (const _subscription of [1, 2]) {
-        const seen = play(run, [large, soFar, end], operator, { tools });
-        expect(seen.error).toBeUndefined();
-      }
+      const source = scripted([large, soFar, NEVER, large, soFar, end]);
+      const run$ = run(source, { ...params, tools }).pipe(summarizeHistory({ threshold: 100 }));
+      watch(run$).subscription.unsubscribe();
+      const seen = watch(run$);
+      expect(seen.error).toBeUndefined();
+      expect(seen.completed).toBe(true);
+      source.assertDone();
     });
   });
 

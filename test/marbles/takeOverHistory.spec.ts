@@ -27,7 +27,7 @@ import {
   reasons,
   textOf,
 } from '../support/operatorLaws';
-import { runners } from '../support/runners';
+import { runners, watch } from '../support/runners';
 import { answered, draw, go, one, tools } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
@@ -143,8 +143,8 @@ describe('takeOverHistory', () => {
         seen.push([index, turn.index]);
         return undefined;
       });
-      play(run, [one, end], operator, { tools });
-      play(run, [one, end], operator, { tools });
+      const run$ = run(scripted([one, end, one, end]), { ...params, tools }).pipe(operator);
+      for (const _subscription of [1, 2]) expect(watch(run$).completed).toBe(true);
       expect(seen).toEqual([
         [0, 0],
         [1, 1],

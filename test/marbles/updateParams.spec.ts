@@ -23,7 +23,7 @@ import {
   passesOverCompaction,
   play,
 } from '../support/operatorLaws';
-import { runners } from '../support/runners';
+import { runners, watch } from '../support/runners';
 import { answered, draw, one, tools, two } from '../support/script';
 import { expectNothingUnhandled } from '../support/unhandled';
 
@@ -101,8 +101,8 @@ describe('updateParams', () => {
     it('counts turns from 0, for each subscription', () => {
       const project = vi.fn((_turn: TurnHandle, _index: number) => undefined);
       const operator = updateParams(project);
-      play(run, [one, end], operator, { tools });
-      play(run, [one, end], operator, { tools });
+      const run$ = run(scripted([one, end, one, end]), { ...params, tools }).pipe(operator);
+      for (const _subscription of [1, 2]) expect(watch(run$).completed).toBe(true);
       expect(project.mock.calls.map(([turn, index]) => [turn.index, index])).toEqual([
         [0, 0],
         [1, 1],

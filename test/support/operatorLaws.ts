@@ -1,5 +1,6 @@
 import {
   concat,
+  defer,
   EMPTY,
   map,
   mergeMap,
@@ -444,10 +445,16 @@ export const callbackLaws = <Value>({
     });
 
     it('is asked for each subscription by itself', () => {
-      const piped = operator(() => value);
-      for (const _subscription of [1, 2]) {
-        const played = play(run, [reply, end], piped, { tools });
-        expect(shown(played)).toEqual(taken);
+      const sources: ScriptedSource[] = [];
+      const run$ = defer(() => {
+        const source = scripted([reply, end]);
+        sources.push(source);
+        return run(source, { ...params, tools });
+      });
+      const piped$ = run$.pipe(operator(() => value));
+      for (const index of [0, 1]) {
+        const seen = watch(piped$);
+        expect(shown(Object.assign(seen, { source: sources[index]! }))).toEqual(taken);
       }
     });
   });
