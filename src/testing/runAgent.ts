@@ -69,8 +69,8 @@ export interface AgentParts<Hot, Cold> {
 export interface AgentRun {
   /**
    * What happened, as a diagram. Lane `turns` has a letter where the reply of an emitted turn is complete (or where a
-   * value that is no turn was emitted), `?` for what has no letter, and the end; lane `model` has the subscriptions of the requests; every tool and
-   * every diagram of `hot` and `cold` has a lane with those of its own, as far as there are any.
+   * value that is no turn was emitted), `?` for what has no letter, and the end; lane `model` has the subscriptions of the
+   * requests; every tool and every diagram of `hot` and `cold` has a lane with those of its own, as far as there are any.
    */
   readonly timeline: string;
   /** Every request, as it was sent. */

@@ -4,7 +4,9 @@ import {
   openCalls,
   streamingToolRunner,
   toolRunner,
+  type MessageSource,
   type OpenCall,
+  type RunnableTool,
   type TurnHandle,
 } from 'rx-tool-runner';
 import { block, reply, runAgent, scripted } from 'rx-tool-runner/testing';
@@ -29,12 +31,26 @@ const words = (open: readonly OpenCall[]): string =>
     .join();
 const shown = map(words);
 
+interface AskingParts {
+  readonly source: MessageSource;
+  readonly tools: RunnableTool[];
+  readonly cold: Readonly<Record<'decision', Observable<boolean>>>;
+}
+
 expectNothingUnhandled();
 
 describe('openCalls', () => {
   viewLaws({ view: openCalls, first: [], done: [], failed: [] });
 
   describe.each(runners)('$runner', ({ run }) => {
+    /** Who decides on the calls of `b` alone takes a while. */
+    const askingForB = ({ source, tools, cold }: AskingParts): Observable<string> =>
+      run(source, { ...params, tools }).pipe(
+        approveToolCalls(({ name }) => (name === 'b' ? cold.decision : true)),
+        openCalls(),
+        shown,
+      );
+
     it('shows which calls run, with their latest progress, in the order they started', () => {
       runAgent(({ source, tools }) => run(source, { ...params, tools }).pipe(openCalls(), shown), {
         model: ['--(s|)', '----(z|)'],
@@ -115,21 +131,13 @@ describe('openCalls', () => {
     });
 
     it('says nothing of one that is denied while another runs', () => {
-      runAgent(
-        ({ source, tools, cold }) =>
-          run(source, { ...params, tools }).pipe(
-            approveToolCalls(({ name }) => (name === 'b' ? cold.decision : true)),
-            openCalls(),
-            shown,
-          ),
-        {
-          model: ['--(s|)'],
-          replies,
-          tools: { a: '-', b: '-' },
-          cold: { decision: ['---(n|)', { n: false }] },
-          outputs: { 0: '', 1: 'a' },
-        },
-      ).toBe(`
+      runAgent(askingForB, {
+        model: ['--(s|)'],
+        replies,
+        tools: { a: '-', b: '-' },
+        cold: { decision: ['---(n|)', { n: false }] },
+        outputs: { 0: '', 1: 'a' },
+      }).toBe(`
         turns:     0-1
         model:     ^-!
         a:         --^
@@ -139,21 +147,13 @@ describe('openCalls', () => {
 
     it('closes the calls of a run that fails before the error', () => {
       const failure = new Error('denied by an error');
-      const failed = runAgent(
-        ({ source, tools, cold }) =>
-          run(source, { ...params, tools }).pipe(
-            approveToolCalls(({ name }) => (name === 'b' ? cold.decision : true)),
-            openCalls(),
-            shown,
-          ),
-        {
-          model: ['--(s|)'],
-          replies,
-          tools: { a: '-', b: '(x|)' },
-          cold: { decision: ['---#', { y: true }, failure] },
-          outputs: { 0: '', 1: 'a' },
-        },
-      );
+      const failed = runAgent(askingForB, {
+        model: ['--(s|)'],
+        replies,
+        tools: { a: '-', b: '(x|)' },
+        cold: { decision: ['---#', { y: true }, failure] },
+        outputs: { 0: '', 1: 'a' },
+      });
       failed.toBe(`
         turns:     0-1--(0#)
         model:     ^-!
